@@ -1,0 +1,55 @@
+# Each target prepares .venv by itself; a second call does not install again.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+
+.PHONY: demo test check format night bench docs clean
+
+demo: $(VENV)/.runtime
+	$(BIN)/hyperfact demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_architecture.py tests/test_public_api.py
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+night: $(VENV)/.night
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --strict
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# hatchling comes from the constraints too, so that building the package needs no second look-up.
+$(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(PIP) -e ".[dev]"
+	touch $@
+
+$(VENV)/.night: $(VENV)/.dev
+	$(PIP) -e ".[dev,night]"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.runtime
+	$(PIP) -e ".[docs]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis

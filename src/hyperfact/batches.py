@@ -1,0 +1,56 @@
+"""FactBatch: a few facts as padded tensors, the only place where facts are padded."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hyperfact.facts import Slot
+from hyperfact.hkg import HKG
+from hyperfact.ragged import Array, offsets_of, places_of
+
+
+@dataclass(frozen=True)
+class FactBatch:
+    """Facts of any arity side by side; padded places hold id 0 and a false mask."""
+
+    entities: Tensor  # (batch, slots) subject, object, values
+    relations: Tensor  # (batch, slots - 1) primary relation, attributes
+    mask: Tensor  # (batch, slots) true where a slot exists
+
+    @classmethod
+    def of(cls, graph: HKG, rows: Array) -> "FactBatch":
+        """The facts of these rows, padded to the longest of them."""
+        c = graph.columns
+        counts = c.offsets[rows + 1] - c.offsets[rows]
+        width = int(counts.max(initial=0))
+        places = places_of(c.offsets, rows)
+        row = np.repeat(np.arange(len(rows)), counts)
+        column = np.arange(len(places)) - np.repeat(offsets_of(counts)[:-1], counts)
+        entities = np.zeros((len(rows), 2 + width), dtype=np.int64)
+        relations = np.zeros((len(rows), 1 + width), dtype=np.int64)
+        entities[:, 0], entities[:, 1] = c.subject[rows], c.object[rows]
+        relations[:, 0] = c.relation[rows]
+        entities[row, 2 + column] = c.values[places]
+        relations[row, 1 + column] = c.attributes[places]
+        mask = np.arange(2 + width)[None, :] < (2 + counts)[:, None]
+        return cls(*(torch.from_numpy(x) for x in (entities, relations, mask)))
+
+    def __len__(self) -> int:
+        return len(self.entities)
+
+    @property
+    def relation_mask(self) -> Tensor:
+        """True where a relation or attribute exists."""  # (batch, slots - 1)
+        return self.mask[:, 1:]
+
+    def fill(self, slot: Slot, entity: int | Tensor) -> "FactBatch":
+        """The same facts with `entity` (one, or one for each fact) in `slot`."""
+        entities = self.entities.clone()
+        entities[:, slot.index] = entity
+        return replace(self, entities=entities)
+
+    def to(self, device: torch.device | str) -> "FactBatch":
+        """The same batch on another device."""
+        return FactBatch(*(getattr(self, f.name).to(device) for f in fields(self)))
