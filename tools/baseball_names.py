@@ -30,21 +30,6 @@ NOTED_POSITIONS = {name: name for name in (*SCORECARD.values(), "OF", "RP", "SP"
 NOTED_POSITIONS |= {"UT": "Utility"}
 NOTED_POSITIONS |= {f"{name}{i}": name for name in "PC" for i in range(1, 7)}
 
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-
 AWARDS = {
     "BBWAA Manager of the Year": "Manager of the Year",
     "MLB Players Curt Flood Award": "Players Choice Curt Flood Award",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import baseball_names as names
 from baseball_labels import Labels, Row, rows
-from bundle import Fact, clean, describe, qualifiers, split, write
+from bundle import MONTHS, Fact, clean, describe, qualifiers, split, write
 
 MAJOR_AWARDS = {
     "BBWAA Manager of the Year",
@@ -100,6 +100,7 @@ def won_award(label: Labels) -> Iterator[Fact]:
         if row["playerID"] not in label.people or title.startswith(NOISE):
             continue
         title = re.sub(r"^TSN ", "The Sporting News ", title)
+        title = re.sub(r"^(Bob Feller Act of Valor Award) - .*", r"\1", title)
         title = re.sub(r"^MLB Players Choice", "Players Choice", title)
         position, month = _read_notes(label, row["notes"] or "")
         extra = qualifiers(
@@ -115,7 +116,7 @@ def _read_notes(label: Labels, notes: str) -> tuple[str | None, str | None]:
     """The position or the month in an award's notes; two months of a short season: the later."""
     if notes in names.NOTED_POSITIONS:
         return label.kinds("position", names.NOTED_POSITIONS[notes]), None
-    months = [month for month in names.MONTHS if month in notes]
+    months = [month for month in MONTHS if month in notes]
     return None, label.kinds("month", months[-1]) if months else None
 
 

@@ -20,6 +20,20 @@ Splits = Mapping[str, "list[Fact]"]
 SEED = "hyperfact-1"
 HELD_OUT = {"valid": 0.1, "test": 0.1}
 COUNTS_BEGIN, COUNTS_END = "<!-- counts: written by tools/ -->", "<!-- end of counts -->"
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 
 
 class Fact(NamedTuple):
@@ -59,6 +73,11 @@ class Kinds:
         if seen != kind:
             raise ValueError(f"the label {label!r} stands for a {seen} and for a {kind}")
         return label
+
+    def apart(self, kind: str, label: str) -> str:
+        """Return the label, with its kind in brackets where another kind has it already."""
+        taken = self.kind_of.get(label, kind) != kind
+        return self(kind, f"{label} ({kind})" if taken else label)
 
 
 def qualifiers(*pairs: tuple[str, str | None]) -> Qualifiers:
