@@ -1,0 +1,292 @@
+"""ExperimentConfig: everything that decides a run, read from TOML into frozen sections.
+
+A setting is declared once, with its default and its meaning, in the section of what it configures.
+Encoders and decoders declare their own settings beside their code; here they are a name and options
+until `build` looks the name up in a table. Unknown settings are errors that say the nearest name,
+and so are settings that the chosen component does not use.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hyperfact.errors import ConfigError, StorageError, UnknownNameError, nearest
+from hyperfact.toml import override, settings_lines
+
+S = TypeVar("S", bound="Section")
+
+
+class Section(BaseModel):
+    """A frozen group of settings; every field has a default and a description."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Component(BaseModel):
+    """A member of a table (an encoder, a decoder) by name, with the options it declares itself."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str = Field(description="which member of the table")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the configuration sets beside the name."""
+        return dict(self.model_extra or {})
+
+
+class DataConfig(Section):
+    """Which facts."""
+
+    dataset: str = Field(default="", description="benchmark or bundled name, a file, or a folder")
+    data_dir: str | None = Field(
+        default=None, description="where benchmarks lie; default: HYPERFACT_DATA"
+    )
+    format: str | None = Field(default=None, description="format of the files; default: recognised")
+    literals: Literal["keep", "drop", "error"] = Field(
+        default="keep", description="what to do with values that are not entities"
+    )
+    train_on: Literal["train", "train+valid"] = Field(
+        default="train", description="facts to learn from; train+valid leaves nothing to choose by"
+    )
+
+
+class GraphConfig(Section):
+    """From facts to the encoder's graph."""
+
+    transformation: str = Field(
+        default="equivalent", description="name in the table of transformations"
+    )
+    mode: Literal["compact", "literal", "paper-text"] = Field(
+        default="compact", description="which facts get a mediator (equivalent transformation)"
+    )
+    hide_targets: Literal["none", "batch"] | float = Field(
+        default="none",
+        description="facts hidden from the encoder while training: none, those of the batch, "
+        "or a share of all, drawn anew each epoch",
+    )
+
+
+class ObjectiveConfig(Section):
+    """What is minimised."""
+
+    negatives: int = Field(
+        default=0, ge=0, description="corruptions of each slot; 0: every entity is a candidate"
+    )
+    filter_negatives: bool = Field(
+        default=False, description="redraw sampled negatives that are known facts (negatives > 0)"
+    )
+    label_smoothing: float = Field(
+        default=0.0, ge=0.0, lt=1.0, description="probability spread evenly over all candidates"
+    )
+    mask_others: bool = Field(
+        default=True, description="keep other known answers out of the denominator (negatives = 0)"
+    )
+
+
+class OptimizerConfig(Section):
+    """How it is minimised."""
+
+    name: Literal["adam", "adamw"] = Field(default="adam", description="update rule")
+    lr: float = Field(default=0.005, gt=0.0, description="learning rate of the first epoch")
+    lr_decay: float = Field(
+        default=0.995, gt=0.0, le=1.0, description="factor on lr after each epoch"
+    )
+    warmup_epochs: float = Field(
+        default=0.0, ge=0.0, description="epochs of linear rise from 0 to lr"
+    )
+    weight_decay: float = Field(
+        default=0.0, ge=0.0, description="L2 penalty (adam), decoupled (adamw)"
+    )
+    clip_norm: float = Field(
+        default=0.0, ge=0.0, description="largest gradient norm; 0: no clipping"
+    )
+
+
+class TrainingConfig(Section):
+    """How long, how much at once, and with what chance."""
+
+    dim: int = Field(default=200, ge=1, description="dimension d of all representations")
+    epochs: int = Field(default=60, ge=1, description="passes over the training queries, at most")
+    batch_size: int = Field(default=256, ge=1, description="queries in one step")
+    micro_batch: int = Field(
+        default=1024, ge=1, description="queries scored at once; limits memory, changes no result"
+    )
+    seed: int = Field(
+        default=0, ge=0, description="of initial values, order, dropout and negatives"
+    )
+    precision: Literal["auto", "float32", "bfloat16", "float64"] = Field(
+        default="auto",
+        description="auto: bfloat16 products where the processor has them, else float32",
+    )
+    validate_every: int = Field(default=5, ge=0, description="epochs between validations; 0: never")
+    validate_facts: int = Field(default=0, ge=0, description="validate on so many facts; 0: on all")
+    patience: int = Field(
+        default=0, ge=0, description="stop after so many validations without a better MRR; 0: never"
+    )
+
+
+class EvaluationConfig(Section):
+    """How answers are ranked."""
+
+    ties: Literal["realistic", "optimistic", "pessimistic"] = Field(
+        default="realistic", description="rank of an answer among entities of equal score"
+    )
+    slots: Literal["all", "so"] = Field(
+        default="all", description="slots to ask: all, or subject/object"
+    )
+    batch_size: int = Field(default=1024, ge=1, description="queries scored at once")
+
+
+class ExperimentConfig(Section):
+    """A whole run."""
+
+    data: DataConfig = DataConfig()
+    graph: GraphConfig = GraphConfig()
+    encoder: Component = Component(name="compgcn")
+    decoder: Component = Component(name="mdistmult")
+    objective: ObjectiveConfig = ObjectiveConfig()
+    optimizer: OptimizerConfig = OptimizerConfig()
+    training: TrainingConfig = TrainingConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+
+    @classmethod
+    def from_dict(cls, tree: Mapping[str, Any]) -> Self:
+        """From nested mappings, as TOML gives them.
+
+        Raises:
+            ConfigError: An unknown, wrong or unused setting, by its dotted name.
+        """
+        config = validate(cls, tree, "")
+        _refuse_unused(config, tree)
+        return config
+
+    @classmethod
+    def from_toml(cls, text: str, overrides: Sequence[str] = ()) -> Self:
+        """From TOML text, then dotted overrides such as `encoder.layers=2`."""
+        try:
+            tree = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"the configuration is not TOML: {error}") from error
+        for change in overrides:
+            override(tree, change)
+        return cls.from_dict(tree)
+
+    @classmethod
+    def read(cls, path: Path | None, overrides: Sequence[str] = ()) -> Self:
+        """From a file (None: defaults only), then dotted overrides."""
+        if path is None:
+            return cls.from_toml("", overrides)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{path}: not UTF-8 text") from error
+        except FileNotFoundError as error:
+            raise ConfigError(f"{path}: no such configuration") from error
+        except OSError as error:
+            raise StorageError(f"{path}: {error.strerror}") from error
+        try:
+            return cls.from_toml(text, overrides)
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from error
+
+    def to_toml(self, *, comments: Mapping[str, type[Section]] | None = None) -> str:
+        """TOML text that reads back to this configuration.
+
+        Args:
+            comments: The settings class of each component by section; when given, the meaning of
+                every setting is written above it.
+        """
+        lines: list[str] = []
+        for section in type(self).model_fields:
+            part = getattr(self, section)
+            kind = type(part) if comments is None else comments.get(section, type(part))
+            lines += [
+                f"[{section}]",
+                *settings_lines(part, kind if comments is not None else None),
+                "",
+            ]
+        return "\n".join(lines)
+
+
+class HasSettings(Protocol):
+    """A class that can be built from a configuration section."""
+
+    Settings: type[Section]
+
+
+T = TypeVar("T", bound=HasSettings)
+
+
+def member(table: Mapping[str, type[T]], kind: str, name: str) -> type[T]:
+    """The class of this name, or an error that says the nearest one."""
+    if name not in table:
+        raise UnknownNameError(kind, name, table)
+    return table[name]
+
+
+def settings_of(table: Mapping[str, type[T]], kind: str, section: Component) -> Section:
+    """The complete settings of a component: its options over its own defaults."""
+    owner = member(table, kind, section.name)
+    where = f"{kind}."
+    others = {
+        field
+        for other in table.values()
+        if other is not owner
+        for field in other.Settings.model_fields
+    }
+    for option in section.options:
+        if option not in owner.Settings.model_fields and option in others:
+            raise ConfigError(f"{where}{option} is not used by the {kind} {section.name!r}")
+    return validate(owner.Settings, section.options, where)
+
+
+def validate(kind: type[S], tree: Mapping[str, Any], where: str) -> S:
+    """Check a mapping against a section; errors name the dotted setting."""
+    try:
+        return kind.model_validate(dict(tree))
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = [str(part) for part in first["loc"]]
+        raise ConfigError(_explain(kind, where, path, first)) from error
+
+
+def _explain(kind: type[Section], where: str, path: list[str], error: Any) -> str:
+    name = where + ".".join(path)
+    if error["type"] == "extra_forbidden":
+        owner = kind
+        for part in path[:-1]:
+            owner = owner.model_fields[part].annotation  # type: ignore[assignment]
+        near = nearest(path[-1], owner.model_fields)
+        hint = f"; did you mean {near!r}?" if near is not None else ""
+        return f"unknown setting {name!r}{hint} (known: {', '.join(sorted(owner.model_fields))})"
+    return f"the setting {name!r} is wrong: {error['msg']}, got {error['input']!r}"
+
+
+def _refuse_unused(config: ExperimentConfig, tree: Mapping[str, Any]) -> None:
+    """Settings that the other settings make meaningless; silence would hide a mistake."""
+    objective, training = config.objective, config.training
+    without = {
+        "objective.filter_negatives": (objective.negatives > 0, "objective.negatives > 0"),
+        "objective.mask_others": (objective.negatives == 0, "objective.negatives = 0"),
+        "graph.mode": (
+            config.graph.transformation == "equivalent",
+            "graph.transformation = 'equivalent'",
+        ),
+        "training.patience": (training.validate_every > 0, "training.validate_every > 0"),
+        "training.validate_facts": (training.validate_every > 0, "training.validate_every > 0"),
+    }
+    for name, (used, condition) in without.items():
+        section, _, key = name.partition(".")
+        default = type(getattr(config, section)).model_fields[key].default
+        differs = getattr(getattr(config, section), key) != default
+        if key in tree.get(section, {}) and differs and not used:
+            raise ConfigError(f"the setting {name!r} is unused: it needs {condition}")
+    hide = config.graph.hide_targets
+    if isinstance(hide, float) and not 0.0 < hide < 1.0:
+        raise ConfigError(
+            f"the setting 'graph.hide_targets' is wrong: a share lies in (0, 1), got {hide}"
+        )

@@ -1,0 +1,156 @@
+"""Files to facts and back: `load` a dataset by name or path, `write` one in any format."""
+
+import logging
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from hyperfact.data.benchmarks import BENCHMARKS, locate
+from hyperfact.data.builder import LITERAL_POLICIES, FactBuilder, ReadReport
+from hyperfact.data.bundle import BUNDLED, bundled_files
+from hyperfact.data.formats import FORMATS, Format, find_format, recognise
+from hyperfact.data.output import staged
+from hyperfact.data.source import Source
+from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
+from hyperfact.hkg import HKG, Splits
+
+logger = logging.getLogger("hyperfact")
+_SPLIT = re.compile(r"(?:^|[^a-z])(train|valid|val|dev|test|aux)(?:[^a-z]|$)")
+_SAME = {"val": "valid", "dev": "valid"}
+_ORDER = ("train", "valid", "test", "aux")
+
+
+def load(
+    source: str | Path,
+    *,
+    data_dir: str | Path | None = None,
+    format: str | None = None,
+    literals: str = "keep",
+) -> Splits:
+    """Load a dataset: a bundled or benchmark name, a file, or a folder with train/valid/test files.
+
+    Args:
+        source: name or path.
+        data_dir: where benchmarks lie; else `HYPERFACT_DATA`, else the cache.
+        format: a name of `FORMATS`; recognised by content if not given.
+        literals: `keep` them as entities of their own kind, `drop` them (counted), or `error`.
+
+    >>> load("baseball").train[0].relation
+    'all-star with'
+    """
+    splits, report = read(source, data_dir=data_dir, format=format, literals=literals)
+    for line in notes(report):
+        logger.warning("%s: %s", splits.name, line)
+    return splits
+
+
+def read(
+    source: str | Path,
+    *,
+    data_dir: str | Path | None = None,
+    format: str | None = None,
+    literals: str = "keep",
+) -> tuple[Splits, ReadReport]:
+    """`load`, with a report of what was dropped and noticed."""
+    if literals not in LITERAL_POLICIES:
+        raise UnknownNameError("policy for literals", literals, LITERAL_POLICIES)
+    name, files, known = find_files(source, data_dir)
+    chosen = find_format(format) if format is not None else known
+    builder = FactBuilder(literals=literals)
+    for split, path in files.items():
+        file = Source(path)
+        reader = chosen or recognise(file)
+        builder.begin(split, typed=reader.typed)
+        reader.read(file, builder)
+    return builder.finish(name)
+
+
+def notes(report: ReadReport) -> list[str]:
+    """What a person should know about a reading, a sentence each."""
+    lines = list(report.warnings)
+    if report.dropped_facts or report.dropped_qualifiers:
+        lines.append(
+            f"dropped {report.dropped_facts:,} facts and {report.dropped_qualifiers:,} qualifiers "
+            "that hold a literal"
+        )
+    if report.repeated_facts:
+        lines.append(f"{report.repeated_facts:,} facts repeat an earlier one of their file")
+    if report.repeated_qualifiers:
+        lines.append(f"{report.repeated_qualifiers:,} qualifiers stand twice in their fact")
+    return lines
+
+
+def find_files(
+    source: str | Path, data_dir: str | Path | None = None
+) -> tuple[str, Mapping[str, Path], Format | None]:
+    """The name of a dataset, its file for each split, and its format where that is known."""
+    text = str(source)
+    if text in BUNDLED:
+        return text, bundled_files(text), FORMATS["jsonl"]
+    if text in BENCHMARKS:
+        row = BENCHMARKS[text]
+        files = locate(row, data_dir)
+        return text, files, FORMATS[row.format] if row.format else None
+    path = Path(source)
+    if path.is_dir():
+        return path.resolve().name, split_files(path), None
+    if path.exists():
+        return path.name.partition(".")[0], {"train": path}, None
+    if "/" in text or path.suffix:
+        raise UserError(f"{text}: no such file or folder")
+    raise UnknownNameError("dataset", text, [*BUNDLED, *BENCHMARKS])
+
+
+def split_files(folder: Path) -> dict[str, Path]:
+    """The file of each split in a folder, by its name."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        match = _SPLIT.search(path.name.lower()) if path.is_file() else None
+        if match is None or path.name.startswith("."):
+            continue
+        split = _SAME.get(match.group(1), match.group(1))
+        if split in found:
+            raise DataError(f"{folder}: both {found[split].name} and {path.name} are {split} files")
+        found[split] = path
+    if not found:
+        raise DataError(f"{folder}: no file is named after train, valid or test")
+    return {split: found[split] for split in _ORDER if split in found}
+
+
+def write(
+    facts: HKG | Splits,
+    target: str | Path,
+    *,
+    format: str | None = None,
+) -> list[Path]:
+    """Write one graph to a file, or a dataset to a folder; all of it or nothing.
+
+    Returns the files. Facts that the format cannot hold exactly are refused.
+    """
+    path = Path(target)
+    chosen = find_format(format) if format is not None else format_of_path(path)
+    if isinstance(facts, HKG):
+        folder, parts = path.parent, {path.name: facts}
+    elif len(facts) == 1 and path.suffix:
+        folder, parts = path.parent, {path.name: next(iter(facts.values()))}
+    else:
+        folder, parts = path, {f"{s}{chosen.suffix}": part for s, part in facts.items()}
+    with staged(folder) as stage:
+        for name, part in parts.items():
+            chosen.write(part if chosen.shared_ids else part.compact(), stage / name)
+        names = sorted(p.name for p in stage.iterdir())
+    return [folder / name for name in names]
+
+
+def format_of_path(path: Path) -> Format:
+    """The format that the ending of a path means; ours if it has none."""
+    suffix = Source(path).suffix
+    for format in FORMATS.values():
+        if suffix == format.suffix and suffix not in {".txt", ".json"}:
+            return format
+    if not suffix:
+        return FORMATS["jsonl"]
+    raise UserError(f"{path}: several formats end in {suffix!r}; name one with --to")
+
+
+__all__ = ["FormatError", "find_files", "load", "notes", "read", "split_files", "write"]

@@ -1,0 +1,208 @@
+"""Parquet: one row a fact (subject, relation, object, attributes, values), read by DuckDB.
+
+Strings stay as they are, so that any tool can use the file. Columns `subject_literal`,
+`object_literal` and `value_literals` exist only where a literal does; names of derived relations
+stand in the file's metadata.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from hyperfact.data.builder import FactBuilder
+from hyperfact.data.formats.base import Format
+from hyperfact.data.source import Source
+from hyperfact.errors import FormatError, NotWritableError
+from hyperfact.facts import Derived, Literal, Vocabulary
+from hyperfact.hkg import HKG
+from hyperfact.ragged import Ids, offsets_of
+
+_MAGIC = b"PAR1"
+_DERIVED = "hyperfact.derived"
+_COLUMNS = {"subject": "VARCHAR", "relation": "VARCHAR", "object": "VARCHAR"}
+_LISTS = {"attributes": "VARCHAR[]", "values": "VARCHAR[]"}
+
+
+def _read(source: Source, builder: FactBuilder) -> None:
+    try:
+        with duckdb.connect() as db:
+            db.execute("SET preserve_insertion_order = true")
+            db.execute("SET VARIABLE path = ?", [str(source.path)])
+            _check_columns(source, db)
+            _load(db)
+            entities, relations = _names(db, "entity"), _names(db, "relation")
+            derived = _derived(db)
+            relations = [Derived(name) if name in derived else name for name in relations]
+            builder.add_ids(
+                [Literal(name[1:]) if name[0] == "1" else name[1:] for name in entities],
+                relations,
+                *_columns(db),
+            )
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise FormatError(source.path, None, f"not a usable Parquet file ({reason})") from None
+
+
+def _check_columns(source: Source, db: duckdb.DuckDBPyConnection) -> None:
+    rows = db.execute(
+        "SELECT column_name, column_type FROM "
+        "(DESCRIBE SELECT * FROM read_parquet(getvariable('path')))"
+    ).fetchall()
+    found = dict(rows)
+    for name, kind in (_COLUMNS | _LISTS).items():
+        if found.get(name) != kind:
+            known = f"{found[name]}" if name in found else "no such column"
+            raise FormatError(source.path, None, f"column {name!r} must be {kind}, got {known}")
+    flags = {
+        name: name in found for name in ("subject_literal", "object_literal", "value_literals")
+    }
+    subject, obj = (
+        f"CASE WHEN {c}_literal THEN '1' ELSE '0' END || {c}"
+        if flags[f"{c}_literal"]
+        else f"'0' || {c}"
+        for c in ("subject", "object")
+    )
+    values = "list_transform(values, lambda v: '0' || v)"
+    if flags["value_literals"]:
+        values = (
+            "list_transform(list_zip(values, value_literals), "
+            "lambda p: CASE WHEN p[2] THEN '1' ELSE '0' END || p[1])"
+        )
+    db.execute(
+        f"CREATE TEMP TABLE fact AS SELECT {subject} AS s, relation AS r, {obj} AS o, "
+        f"attributes AS a, {values} AS v FROM read_parquet(getvariable('path'))"
+    )
+    bad = db.execute(
+        "SELECT count(*) FROM fact WHERE s IS NULL OR r IS NULL OR o IS NULL OR a IS NULL"
+        " OR v IS NULL OR len(a) != len(v)"
+        " OR list_contains(list_transform(a, lambda x: x IS NULL), true)"
+        " OR list_contains(list_transform(v, lambda x: x IS NULL), true)"
+    ).fetchall()[0][0]
+    if bad:
+        reason = f"{bad} rows have an empty field, or attributes and values of different length"
+        raise FormatError(source.path, None, reason)
+
+
+def _load(db: duckdb.DuckDBPyConnection) -> None:
+    """Names become enums, so that DuckDB itself turns facts into ids."""
+    db.execute(
+        "CREATE TYPE entity AS ENUM (SELECT DISTINCT n FROM (SELECT s AS n FROM fact UNION ALL "
+        "SELECT o FROM fact UNION ALL SELECT unnest(v) FROM fact) ORDER BY n)"
+    )
+    db.execute(
+        "CREATE TYPE relation AS ENUM (SELECT DISTINCT n FROM (SELECT r AS n FROM fact UNION ALL "
+        "SELECT unnest(a) FROM fact) ORDER BY n)"
+    )
+
+
+def _names(db: duckdb.DuckDBPyConnection, kind: str) -> list[str]:
+    rows = db.execute(f"SELECT unnest(enum_range(NULL::{kind}))::VARCHAR AS n").fetchnumpy()
+    return [str(name) for name in rows["n"]]
+
+
+def _derived(db: duckdb.DuckDBPyConnection) -> set[str]:
+    rows = db.execute(
+        "SELECT decode(value) FROM parquet_kv_metadata(getvariable('path')) WHERE decode(key) = ?",
+        [_DERIVED],
+    ).fetchall()
+    return set(json.loads(rows[0][0])) if rows else set()
+
+
+def _columns(db: duckdb.DuckDBPyConnection) -> tuple[Ids, Ids, Ids, Any, Ids, Ids]:
+    main = db.execute(
+        "SELECT enum_code(s::entity)::INTEGER AS s, enum_code(r::relation)::INTEGER AS r, "
+        "enum_code(o::entity)::INTEGER AS o, len(a)::INTEGER AS n FROM fact"
+    ).fetchnumpy()
+    pairs = db.execute(
+        "SELECT enum_code(a::relation)::INTEGER AS a, enum_code(v::entity)::INTEGER AS v FROM "
+        "(SELECT unnest(a) AS a, unnest(v) AS v FROM fact WHERE len(a) > 0)"
+    ).fetchnumpy()
+    s, r, o, n, a, v = (
+        np.ascontiguousarray(table[c], dtype=np.int32)
+        for table, names in ((main, "sron"), (pairs, "av"))
+        for c in names
+    )
+    return s, r, o, offsets_of(n), a, v
+
+
+def _write(graph: HKG, path: Path) -> None:
+    c = graph.columns
+    _check_text(graph)
+    with duckdb.connect() as db:
+        _register(db, "entity", graph.entities)
+        _register(db, "relation", graph.relations)
+        fact = {"s": c.subject, "r": c.relation, "o": c.object, "n": np.arange(len(graph))}
+        pair = {
+            "n": np.repeat(np.arange(len(graph)), np.diff(c.offsets)),
+            "k": np.arange(len(c.values)),
+            "a": c.attributes,
+            "v": c.values,
+        }
+        db.register("fact", fact)
+        db.register("pair", pair)
+        flags = _literal_columns(graph)
+        derived = json.dumps([str(n) for n in graph.relations if isinstance(n, Derived)])
+        db.execute(
+            "COPY (SELECT se.name AS subject, rr.name AS relation, oe.name AS object, "
+            "coalesce(q.attributes, []) AS attributes, coalesce(q.values, []) AS values"
+            f"{flags} FROM fact "
+            "JOIN entity se ON se.id = s JOIN relation rr ON rr.id = r JOIN entity oe ON oe.id = o "
+            "LEFT JOIN (SELECT n, list(ar.name ORDER BY k) AS attributes, "
+            "list(ve.name ORDER BY k) AS values, list(ve.literal ORDER BY k) AS literals FROM pair "
+            "JOIN relation ar ON ar.id = a JOIN entity ve ON ve.id = v GROUP BY n) q USING (n) "
+            f"ORDER BY n) TO {_sql_string(str(path))} (FORMAT parquet, COMPRESSION zstd, "
+            f"KV_METADATA {{'{_DERIVED}': {_sql_string(derived)}}})"
+        )
+
+
+def _register(db: duckdb.DuckDBPyConnection, kind: str, names: Vocabulary) -> None:
+    """Names as a table; through JSON, which DuckDB reads faster than a list of objects."""
+    table = {
+        "id": np.arange(len(names), dtype=np.int32),
+        "name": np.array([str.__str__(name) for name in names] or [], dtype=object),
+        "literal": np.array([isinstance(name, Literal) for name in names], dtype=bool),
+    }
+    db.register(f"{kind}_names", table)
+    db.execute(
+        f"CREATE TABLE {kind} AS SELECT id, name::VARCHAR AS name, literal FROM {kind}_names"
+    )
+
+
+def _literal_columns(graph: HKG) -> str:
+    literal = np.array([isinstance(name, Literal) for name in graph.entities], dtype=bool)
+    c = graph.columns
+    text = ""
+    if literal[c.subject].any():
+        text += ", se.literal AS subject_literal"
+    if literal[c.object].any():
+        text += ", oe.literal AS object_literal"
+    if literal[c.values].any():
+        text += ", coalesce(q.literals, []) AS value_literals"
+    return text
+
+
+def _check_text(graph: HKG) -> None:
+    for name in (*graph.entities, *graph.relations):
+        if "\0" in name or any("\ud800" <= char <= "\udfff" for char in name):
+            raise NotWritableError(
+                f"the name {str(name)!r} holds a NUL or half of a surrogate pair, "
+                "which Parquet text cannot hold here"
+            )
+
+
+def _sql_string(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+PARQUET = Format(
+    "parquet",
+    "Parquet: subject, relation, object, attributes[], values[]",
+    ".parquet",
+    lambda source: source.head[:4] == _MAGIC,
+    _read,
+    _write,
+    typed=True,
+)

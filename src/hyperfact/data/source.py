@@ -1,0 +1,119 @@
+"""Where facts come from: a file, plain or compressed, read by lines with honest numbers."""
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, cast
+
+from hyperfact.errors import FormatError, UserError
+
+_OPENERS: dict[str, type[gzip.GzipFile] | type[bz2.BZ2File] | type[lzma.LZMAFile]] = {
+    ".gz": gzip.GzipFile,
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+}
+_DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+_BOM = b"\xef\xbb\xbf"
+SAMPLE_BYTES = 262_144
+
+
+class Fault(Exception):  # noqa: N818 -- not an error of the library: the reader turns it into one
+    """What is wrong with the line at hand; the reader adds file and line."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of facts."""
+
+    path: Path
+
+    @property
+    def suffix(self) -> str:
+        """The ending that tells the format, without that of the compression."""
+        suffixes = [s.lower() for s in self.path.suffixes]
+        return next((s for s in reversed(suffixes) if s not in _OPENERS), "")
+
+    def open(self) -> IO[bytes]:
+        """The bytes of the file, decompressed."""
+        opener = _OPENERS.get(self.path.suffix.lower())
+        try:
+            return cast(IO[bytes], opener(self.path)) if opener else self.path.open("rb")
+        except FileNotFoundError:
+            raise UserError(f"{self.path}: no such file") from None
+        except OSError as error:
+            raise UserError(f"{self.path}: cannot be read ({error.strerror})") from error
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Number and text of each line. Only a line feed ends a line, and space is data.
+
+        A byte order mark and carriage returns of a file that has them throughout are not text.
+        """
+        number = 0
+        try:
+            with self.open() as stream:
+                ending = b"\n"
+                for number, raw in enumerate(stream, start=1):
+                    if number == 1:
+                        raw = raw.removeprefix(_BOM)
+                        ending = b"\r\n" if raw.endswith(b"\r\n") else b"\n"
+                    yield number, raw.removesuffix(ending).decode()
+        except UnicodeDecodeError as error:
+            reason = f"not UTF-8 (byte 0x{error.object[error.start]:02x} at {error.start + 1})"
+            raise FormatError(self.path, number, reason) from None
+        except _DAMAGE as error:
+            raise FormatError(
+                self.path, number + 1, f"the compressed file is damaged or cut off ({error})"
+            ) from error
+        except OSError as error:
+            raise UserError(f"{self.path}: cannot be read ({error.strerror or error})") from error
+
+    def read_text(self) -> str:
+        """The whole file as text, for formats that are one document."""
+        return "\n".join(line for _, line in self.lines())
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes, to recognise the format by."""
+        try:
+            with self.open() as stream:
+                return stream.read(SAMPLE_BYTES)
+        except _DAMAGE as error:
+            raise FormatError(
+                self.path, 1, f"the compressed file is damaged or cut off ({error})"
+            ) from error
+        except OSError as error:
+            raise UserError(f"{self.path}: cannot be read ({error.strerror or error})") from error
+
+    @cached_property
+    def sample(self) -> list[str]:
+        """The first whole lines, decoded as far as they can be."""
+        text = self.head.removeprefix(_BOM).decode("utf-8", "replace")
+        lines = text.split("\n")
+        if len(self.head) == SAMPLE_BYTES and len(lines) > 1:
+            lines.pop()  # may be cut
+        return [line.removesuffix("\r") for line in lines if line.removesuffix("\r")][:2000]
+
+
+def each_line(source: Source, handle: Callable[[str], None], *, skip: int = 0) -> None:
+    """Give every line to `handle`; what it finds wrong is reported with file and line.
+
+    Empty lines are allowed at the end of the file only.
+    """
+    number = empty = 0
+    try:
+        for number, line in source.lines():
+            if not line:
+                empty = empty or number
+                continue
+            if empty:
+                number = empty
+                raise Fault("an empty line between facts")
+            if number > skip:
+                handle(line)
+    except Fault as fault:
+        raise FormatError(source.path, number, str(fault)) from None

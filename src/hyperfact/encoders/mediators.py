@@ -1,0 +1,49 @@
+"""The sharing embedding of mediators (section 3.1.2 of the paper)."""
+
+from decimal import ROUND_FLOOR, Decimal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hyperfact.encoders.base import table
+from hyperfact.errors import DataError
+from hyperfact.kg import KG
+
+
+def shared_size(alpha: float, dim: int) -> int:
+    """floor(alpha * d) in decimals: in binary 0.29 * 100 is 28.999…, and its floor 28."""
+    product = Decimal(repr(alpha)) * dim
+    return int(product.to_integral_value(rounding=ROUND_FLOOR))
+
+
+class MediatorInput(nn.Module):
+    """h_b = [e_psi(b) ; e_b]: a part shared by the primary relation psi(b), and an own part.
+
+    The shared part has floor(alpha * d) coordinates; that number, not alpha, is kept as `shared`.
+
+    Args:
+        graph: Whose mediators.
+        dim: The dimension d.
+        alpha: The sharing ratio, 0 (all own) to 1 (all shared).
+        scale: Standard deviation of the initial coordinates.
+        generator: Source of the initial values.
+    """
+
+    def __init__(
+        self, graph: KG, *, dim: int, alpha: float, scale: float, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.shared = shared_size(alpha, dim)
+        relations, index = np.unique(graph.mediator_relation, return_inverse=True)
+        if len(relations) and relations[0] < 0:
+            raise DataError("a mediator has no primary relation, so nothing can be shared with it")
+        self.psi: Tensor
+        self.register_buffer("psi", torch.from_numpy(index.astype(np.int64)), persistent=False)
+        self.common = table(len(relations), self.shared, scale, generator)
+        self.own = table(graph.num_mediators, dim - self.shared, scale, generator)
+
+    def forward(self) -> Tensor:  # (mediators, dim)
+        """One row for each mediator."""
+        return torch.cat([functional.embedding(self.psi, self.common), self.own], dim=1)
