@@ -131,7 +131,8 @@ class KG:
     def edges_only_of(self, rows: Array) -> Array:
         """The edges that no fact but these (different) rows asks for, each once, rising."""
         edges, uses = np.unique(self.provenance.of(rows), return_counts=True)
-        return edges[uses == self.support[edges]]
+        alone: Array = edges[uses == self.support[edges]]
+        return alone
 
     # -- content ----------------------------------------------------------------------------------
 

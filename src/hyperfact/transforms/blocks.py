@@ -57,15 +57,20 @@ class Triples:
 
 
 def distinct(*columns: Array) -> tuple[Places, Places]:
-    """The first row of each distinct combination, in rising order; and for each row its number."""
+    """A row of each distinct combination, in rising order; and for each row its number."""
     key = columns[0].astype(np.int64)
     for column in columns[1:]:
         span = int(column.max(initial=0)) + 1
         if int(key.max(initial=0)) >= (2**63 - 1) // span:
             key = np.unique(key, return_inverse=True)[1].astype(np.int64)
         key = key * span + column
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return first, inverse
+    order = np.argsort(key)  # not stable, and need not be: equal keys are equal rows
+    key = key[order]
+    new = np.ones(len(key), dtype=bool)
+    np.not_equal(key[1:], key[:-1], out=new[1:])
+    number = np.empty(len(key), dtype=np.int64)
+    number[order] = np.cumsum(new) - 1
+    return order[new], number
 
 
 def assemble(
@@ -85,7 +90,9 @@ def assemble(
     return KG(
         hkg.entities,
         hkg.relations,
-        *(_column([getattr(b, name) for b in blocks]) for name in ("source", "relation", "target")),
+        _column([b.source for b in blocks]),
+        _column([b.relation for b in blocks]),
+        _column([b.target for b in blocks]),
         np.concatenate(kinds),
         _places(blocks, total),
         hkg.columns.relation[mediators],
