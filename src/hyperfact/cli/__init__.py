@@ -1,0 +1,12 @@
+"""The command line: each room of commands is a module; importing it adds them to the app."""
+
+from importlib import import_module
+
+from hyperfact.cli.common import app, main
+
+#: Every module with commands. Adding a command: a function in one of them.
+ROOMS = ("data",)
+for _room in ROOMS:
+    import_module(f"hyperfact.cli.{_room}")
+
+__all__ = ["app", "main"]

@@ -1,0 +1,184 @@
+"""What all commands share: the app, options, output, and how errors become exit codes."""
+
+import json
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from hyperfact import __version__
+from hyperfact.errors import HyperfactError
+
+app = typer.Typer(
+    name="hyperfact",
+    help="Hyper-relational knowledge graphs: read, audit, transform without loss, train, ask.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Dataset = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATASET",
+        help="A bundled or benchmark name, a file, or a folder with train/valid/test files.",
+        show_default=False,
+    ),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Where benchmarks lie; else HYPERFACT_DATA, else the cache."),
+]
+FormatName = Annotated[
+    str | None, typer.Option("--format", help="Format of the files; recognised if not given.")
+]
+Literals = Annotated[
+    str, typer.Option("--literals", help="What to do with literal values: keep, drop or error.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
+
+_state = {"debug": False}
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 -- the parser calls it so
+    if wanted:
+        print_text(f"hyperfact {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback on errors.")] = False,
+    version: Annotated[  # noqa: ARG001 -- its callback does the work
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    _state["debug"] = debug
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; the exit codes are those of docs/reference/exit-codes.md."""
+    _state["debug"] = False
+    logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.WARNING, force=True)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(_run(words or ["--help"]))
+
+
+def _run(words: list[str]) -> int:
+    try:
+        code = app(args=words, prog_name="hyperfact", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except HyperfactError as error:
+        return _fail(f"error: {error}", error.exit_code)
+    except BrokenPipeError:
+        # The reader has gone; what is left in the buffer must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+    except MemoryError:
+        return _fail("error: out of memory", 3)
+    except OSError as error:
+        return _fail(f"error: {error}", 3)
+    except Exception as error:
+        return _usage_or_bug(error)
+
+
+def _usage_or_bug(error: Exception) -> int:
+    """Errors of the command line's own parser show themselves; anything else is our bug."""
+    if type(error).__name__ == "Abort":
+        return _fail("interrupted", 130)
+    show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
+    if callable(show) and isinstance(code, int):
+        show()
+        return code
+    return _fail(f"internal error: {type(error).__name__}: {error} (--debug shows where)", 70)
+
+
+def _fail(message: str, code: int) -> int:
+    if _state["debug"]:
+        traceback.print_exc()
+    print(message, file=sys.stderr)  # noqa: T201 -- the command line prints
+    return code
+
+
+# -- output ---------------------------------------------------------------------------------------
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    print_text(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+
+
+def print_text(text: str) -> None:
+    """Text on stdout, exactly; characters that the terminal cannot show are escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    safe = text.encode(encoding, "backslashreplace").decode(encoding)
+    print(safe)  # noqa: T201 -- the command line prints
+
+
+def note(text: str) -> None:
+    """A message for the person, on stderr."""
+    print(text, file=sys.stderr)  # noqa: T201 -- the command line prints
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
+    """A table on stdout: numbers to the right, names as they are."""
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    body = [list(row) for row in rows]
+    for i, column in enumerate(columns):
+        numeric = bool(body) and all(isinstance(row[i], int | float) for row in body)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in body:
+        table.add_row(*(_cell(value) for value in row))
+    width = None if sys.stdout.isatty() else 240
+    Console(markup=False, highlight=False, width=width).print(table)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
+
+
+@contextmanager
+def download_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on stderr for the files of a download."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def tell(name: str, done: int, size: int) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=size or None)
+            bar.update(tasks[name], completed=done)
+
+        yield tell

@@ -1,0 +1,217 @@
+"""Commands on data: datasets, stats, show, convert."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hyperfact.cli.common import (
+    AsJson,
+    DataDir,
+    Dataset,
+    FormatName,
+    Literals,
+    app,
+    download_bar,
+    note,
+    print_json,
+    print_table,
+    print_text,
+)
+from hyperfact.data import notes, read, write
+from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
+from hyperfact.data.bundle import BUNDLED
+from hyperfact.data.formats import FORMATS
+from hyperfact.errors import UnknownNameError
+from hyperfact.hkg import HKG, Splits
+from hyperfact.stats import Stats, stats_of
+
+
+def load_noted(
+    dataset: str, data_dir: Path | None, format: str | None, literals: str = "keep"
+) -> Splits:
+    """Load a dataset for a command: with a bar for downloads, and notes on stderr."""
+    if dataset in BENCHMARKS and present(BENCHMARKS[dataset], data_dir) is None:
+        with download_bar() as bar:
+            download(BENCHMARKS[dataset], progress=bar)
+    splits, report = read(dataset, data_dir=data_dir, format=format, literals=literals)
+    for line in notes(report):
+        note(f"note: {line}")
+    return splits
+
+
+@app.command()
+def datasets(*, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List the bundled datasets and the benchmarks, with what is present.
+
+    Example: `hyperfact datasets --data-dir ~/benchmarks`
+    """
+    rows: list[dict[str, Any]] = [
+        {"name": name, "about": about, "where": "bundled", "sizes": {}}
+        for name, about in BUNDLED.items()
+    ]
+    for row in BENCHMARKS.values():
+        folder = present(row, data_dir)
+        rows.append(
+            {
+                "name": row.name,
+                "about": row.about,
+                "licence": row.licence,
+                "citation": row.citation,
+                "sizes": row.sizes,
+                "where": str(folder) if folder is not None else None,
+            }
+        )
+    if as_json:
+        print_json(rows)
+        return
+    table = [
+        (
+            row["name"],
+            " / ".join(f"{n:,}" if n else "?" for n in row["sizes"].values()),
+            row["about"],
+            row["where"] or "not present",
+        )
+        for row in rows
+    ]
+    print_table(("name", "train / valid / test", "about", "where"), table)
+    folders = ", ".join(str(folder) for folder in search_path(data_dir))
+    note(f"benchmarks are looked up in {folders}; `hyperfact stats NAME` downloads one")
+
+
+@app.command()
+def formats(*, as_json: AsJson = False) -> None:
+    """List the file formats that can be read and written."""
+    if as_json:
+        print_json(
+            [{"name": f.name, "about": f.title, "suffix": f.suffix} for f in FORMATS.values()]
+        )
+        return
+    print_table(("name", "about"), [(f.name, f.title) for f in FORMATS.values()])
+
+
+@app.command()
+def stats(
+    dataset: Dataset = "baseball",
+    *,
+    data_dir: DataDir = None,
+    format: FormatName = None,
+    literals: Literals = "keep",
+    as_json: AsJson = False,
+) -> None:
+    """Count entities, relations, arities, qualifiers and degrees of a dataset.
+
+    Example: `hyperfact stats baseball`, `hyperfact stats my-facts.jsonl --json`
+    """
+    splits = load_noted(dataset, data_dir, format, literals)
+    found = stats_of(splits)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        _print_stats(found)
+
+
+def _print_stats(found: Stats) -> None:
+    print_text(
+        f"{found.name}: {found.entities:,} entities ({found.literals:,} literals), "
+        f"{found.relations:,} relations ({found.primary_relations:,} primary, "
+        f"{found.attributes:,} attributes)\n"
+    )
+    print_table(
+        ("split", "facts", "qualified", "%", "qualifiers", "max arity"),
+        [
+            (
+                s.name,
+                s.facts,
+                s.qualified,
+                f"{100 * s.qualified_share:.1f}",
+                s.qualifiers,
+                s.max_arity,
+            )
+            for s in found.splits
+        ],
+    )
+    arities = sorted({arity for s in found.splits for arity in s.arities})
+    print_text("")
+    print_table(
+        ("arity", *(s.name for s in found.splits)),
+        [(arity, *(s.arities.get(arity, 0) for s in found.splits)) for arity in arities],
+    )
+    d = found.degree
+    print_text(
+        f"\nfacts an entity stands in: median {d.median:g}, mean {d.mean:.1f}, "
+        f"max {d.max:,} ({d.top})"
+    )
+
+
+@app.command()
+def show(
+    dataset: Dataset,
+    name: Annotated[str, typer.Argument(help="An entity or a relation.", show_default=False)],
+    *,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many facts.")] = 20,
+    split: Annotated[str, typer.Option(help="train, valid, test or all.")] = "all",
+    data_dir: DataDir = None,
+    format: FormatName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the facts of an entity or relation.
+
+    Example: `hyperfact show baseball "Hank Aaron"`, `hyperfact show baseball "played for" -n 5`
+    """
+    splits = load_noted(dataset, data_dir, format)
+    if split != "all" and split not in splits:
+        raise UnknownNameError("split", split, [*splits, "all"])
+    graph = splits.all if split == "all" else splits[split]
+    found = facts_about(graph, name)
+    facts = [found[i] for i in range(min(limit, len(found)))]
+    if as_json:
+        rows = [
+            {
+                "subject": fact.subject,
+                "relation": fact.relation,
+                "object": fact.object,
+                "qualifiers": [list(pair) for pair in fact.qualifiers],
+            }
+            for fact in facts
+        ]
+        print_json({"name": name, "count": len(found), "facts": rows})
+        return
+    for fact in facts:
+        print_text(str(fact))
+    if len(found) > limit:
+        note(f"{len(found) - limit:,} more; see --limit")
+
+
+def facts_about(graph: HKG, name: str) -> HKG:
+    """The facts of the entity or relation with this name."""
+    entity, relation = graph.entities.get(name), graph.relations.get(name)
+    if entity is None and relation is None:
+        known = [*graph.entities, *graph.relations]
+        raise UnknownNameError("entity or relation", name, known, list_known=False)
+    return graph.of_entity(entity) if entity is not None else graph.of_relation(relation or 0)
+
+
+@app.command()
+def convert(
+    source: Dataset,
+    target: Annotated[Path, typer.Argument(help="A file, or a folder for several splits.")],
+    *,
+    from_: Annotated[str | None, typer.Option("--from", help="Format of the source.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Format of the target.")] = None,
+    literals: Literals = "keep",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Convert facts from any format to any other, exactly or not at all.
+
+    Examples: `hyperfact convert WD50K wd50k --to jsonl`,
+    `hyperfact convert statements.txt facts.parquet --from stare`
+    """
+    splits = load_noted(source, data_dir, from_, literals)
+    paths = write(splits, target, format=to)
+    count = sum(len(part) for part in splits.values())
+    if as_json:
+        print_json({"facts": count, "files": [str(path) for path in paths]})
+    else:
+        note(f"wrote {count:,} facts to {', '.join(str(path) for path in paths)}")
