@@ -1,45 +1,35 @@
 """HKG to KG and back: the transformations of the paper, their inverse, and proof of what they keep.
 
-`TRANSFORMS` names them all. Adding one: a function here or in a file beside, and a line in the
-table; the contract suite finds it by itself.
+`TRANSFORMS` names them all. Adding one: a function in `stars` or `cliques`, a line in `table`, and
+what it loses in `loss`; the contract suite finds it by itself.
 """
 
-from collections.abc import Callable, Mapping
-
-from hyperfact.errors import ConfigError, UnknownNameError
-from hyperfact.hkg import HKG
-from hyperfact.kg import KG
+from hyperfact.transforms.certificate import Certificate, verify
 from hyperfact.transforms.cliques import clique_plain, clique_semantic
+from hyperfact.transforms.loss import Loss, find_losses
+from hyperfact.transforms.motifs import Motifs, find_motifs
+from hyperfact.transforms.restore import REASONS, NotInImageError, restore, unite
 from hyperfact.transforms.stars import MODES, equivalent, no_distinction, plain, twins
+from hyperfact.transforms.table import TRANSFORMS, transform
 
 __all__ = [
     "MODES",
+    "REASONS",
     "TRANSFORMS",
+    "Certificate",
+    "Loss",
+    "Motifs",
+    "NotInImageError",
     "clique_plain",
     "clique_semantic",
     "equivalent",
+    "find_losses",
+    "find_motifs",
     "no_distinction",
     "plain",
+    "restore",
     "transform",
     "twins",
+    "unite",
+    "verify",
 ]
-
-#: Every transformation a config or a command may name.
-TRANSFORMS: Mapping[str, Callable[[HKG], KG]] = {
-    "equivalent": equivalent,
-    "no_distinction": no_distinction,
-    "plain": plain,
-    "clique_plain": clique_plain,
-    "clique_semantic": clique_semantic,
-}
-
-
-def transform(hkg: HKG, transformation: str = "equivalent", *, mode: str | None = None) -> KG:
-    """Transform by name; `mode` is for `equivalent` only and is `compact` unless given."""
-    if transformation not in TRANSFORMS:
-        raise UnknownNameError("transformation", transformation, TRANSFORMS)
-    if mode is None:
-        return TRANSFORMS[transformation](hkg)
-    if transformation != "equivalent":
-        raise ConfigError(f"the transformation {transformation!r} has no modes, got {mode!r}")
-    return equivalent(hkg, mode)
