@@ -3,10 +3,12 @@
 import torch
 from torch import Tensor
 
+from hyperfact.kernels import dropout as counter_based
+
 
 def dropout(x: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
     """Zero each element with probability p and divide the rest by 1 - p; None: leave x alone."""
     if generator is None or p == 0.0:
         return x
-    mask = torch.empty_like(x).bernoulli_(1.0 - p, generator=generator)
-    return x * mask.div_(1.0 - p)
+    seed = int(torch.randint(2**62, (), generator=generator))
+    return counter_based.dropout(x, p, seed=seed, step=0)

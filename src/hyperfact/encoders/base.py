@@ -26,9 +26,15 @@ class Encoder(nn.Module, ABC):
     scale: float
 
     def __init__(
-        self, graph: KG, *, dim: int, settings: Section, generator: torch.Generator
+        self,
+        graph: KG,
+        *,
+        dim: int,
+        settings: Section,
+        generator: torch.Generator,  # noqa: ARG002 - used by the members
     ) -> None:
         super().__init__()
+        self.settings = settings
         self.num_entities, self.num_relations = graph.num_entities, len(graph.relations)
         self.dim = dim
 

@@ -23,7 +23,9 @@ def compose(x: Tensor, r: Tensor, composition: Composition) -> Tensor:  # (…, 
     if composition == "mult":
         return x * r
     if composition == "corr":
-        return torch.fft.irfft(torch.fft.rfft(x).conj() * torch.fft.rfft(r), n=x.shape[-1])
+        spectrum = torch.fft.rfft(x).conj() * torch.fft.rfft(r)  # (…, dim // 2 + 1)
+        product: Tensor = torch.fft.irfft(spectrum, n=x.shape[-1])
+        return product
     (a, b), (c, d) = x.chunk(2, dim=-1), r.chunk(2, dim=-1)
     return torch.cat([a * c - b * d, a * d + b * c], dim=-1)
 

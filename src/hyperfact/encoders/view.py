@@ -39,27 +39,22 @@ class GraphView:
         received, sent = (d.double() for d in self.edges.degrees(keep))  # (nodes,)
         source, _, target = self.edges.columns(torch.device("cpu"))
         if self.normaliser == "mean":
-            ends = [(received, target, None), (sent, source, None)]
+            direct = _inverse(received, 1.0).index_select(0, target)
+            inverse = _inverse(sent, 1.0).index_select(0, source)
         elif self.normaliser == "published":
-            ends = [(received, target, received), (sent, source, sent)]
+            direct = _product(received, target, received, source)
+            inverse = _product(sent, source, sent, target)
         else:
-            ends = [(received, target, sent), (sent, source, received)]
-        others = (source, target)
-        direct, inverse = (
-            _product(count, end, other_count, other)
-            for (count, end, other_count), other in zip(ends, others, strict=True)
-        )
+            direct = inverse = _product(received, target, sent, source)
         if keep is not None:
             direct, inverse = direct * keep, inverse * keep
         return direct, inverse
 
 
-def _product(count: Tensor, end: Tensor, other_count: Tensor | None, other: Tensor) -> Tensor:
-    """1 / count at the receiving end, or the product of both ends' inverse square roots."""
-    if other_count is None:
-        return _inverse(count, 1.0).index_select(0, end)
-    receiver = _inverse(count, 0.5).index_select(0, end)
-    return receiver * _inverse(other_count, 0.5).index_select(0, other)
+def _product(count: Tensor, end: Tensor, other_count: Tensor, other: Tensor) -> Tensor:
+    """The product of the inverse square roots of both ends' counts."""  # (edges,)
+    one = _inverse(count, 0.5).index_select(0, end)
+    return one * _inverse(other_count, 0.5).index_select(0, other)
 
 
 def _inverse(count: Tensor, power: float) -> Tensor:

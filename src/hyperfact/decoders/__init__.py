@@ -1,0 +1,19 @@
+"""Decoders: from facts and representations to scores; higher is more plausible."""
+
+from collections.abc import Mapping
+
+from hyperfact.decoders.base import Decoder
+from hyperfact.decoders.hype import HypE
+from hyperfact.decoders.mdistmult import MDistMult
+from hyperfact.decoders.mtransh import MTransH
+from hyperfact.decoders.transformer import Transformer
+
+#: Every decoder a configuration may name. Adding one: a file beside this one, and a line here.
+DECODERS: Mapping[str, type[Decoder]] = {
+    "hype": HypE,
+    "mdistmult": MDistMult,
+    "mtransh": MTransH,
+    "transformer": Transformer,
+}
+
+__all__ = ["DECODERS", "Decoder", "HypE", "MDistMult", "MTransH", "Transformer"]

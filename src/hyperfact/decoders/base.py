@@ -1,0 +1,153 @@
+"""The contract of decoders: from facts and representations to scores (docs/adr/0003)."""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hyperfact.batches import FactBatch
+from hyperfact.config import Section
+from hyperfact.kg import Representations
+
+ALL = slice(None)
+
+
+class LinearForm(NamedTuple):
+    """Scores that are linear in the vector of the candidate: q · t_e + b_e + c."""
+
+    queries: Tensor  # (batch, dim)
+    table: Tensor  # (candidates, dim)
+    bias: Tensor | None = None  # (candidates,)
+    constant: Tensor | None = None  # (batch,)
+
+    def scores(self) -> Tensor:  # (batch, candidates)
+        """All of them, in one matrix product."""
+        products = self.queries @ self.table.T
+        if self.bias is not None:
+            products = products + self.bias
+        return products if self.constant is None else products + self.constant[:, None]
+
+
+class Decoder(nn.Module, ABC):
+    """A scoring function phi of the paper, for facts of any arity side by side.
+
+    A decoder writes `score`. Scores of every entity in a slot follow from it, slowly. For speed
+    only, a decoder gives its `linear_form`, or overrides `score_slot` when there is none; a
+    contract test compares fast and slow.
+
+    Args:
+        dim: The dimension d of the representations.
+        num_entities: How many entities can be asked for.
+        scale: Standard deviation of the coordinates of representations at the start.
+        settings: The decoder's own options.
+        generator: Source of the initial values.
+    """
+
+    Settings: ClassVar[type[Section]]
+
+    def __init__(
+        self,
+        *,
+        dim: int,
+        num_entities: int,
+        scale: float,
+        settings: Section,
+        generator: torch.Generator,  # noqa: ARG002 - used by the members
+    ) -> None:
+        super().__init__()
+        self.dim, self.num_entities, self.scale = dim, num_entities, scale
+        self.settings = settings
+
+    @abstractmethod
+    def score(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch,)
+        """Plausibility of each fact, its entity in the asked slot being the answer.
+
+        Most decoders judge a fact as a whole and ignore which slot is asked.
+
+        Args:
+            facts: The facts.
+            slots: The asked slot of each.  # (batch,)
+            z: Vectors of entities and relations.
+            generator: Source of dropout; None: no dropout.
+        """
+
+    def linear_form(
+        self,
+        facts: FactBatch,  # noqa: ARG002 - for the members
+        slots: Tensor,  # noqa: ARG002
+        z: Representations,  # noqa: ARG002
+        *,
+        candidates: slice = ALL,  # noqa: ARG002
+        generator: torch.Generator | None = None,  # noqa: ARG002
+    ) -> LinearForm | None:
+        """Vectors whose products are the scores of `score_slot`; None: they are not linear."""
+        return None
+
+    def score_slot(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: slice = ALL,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, candidates)
+        """The score of each fact with each candidate entity in the asked slot."""
+        form = self.linear_form(facts, slots, z, candidates=candidates, generator=generator)
+        if form is not None:
+            return form.scores()
+        return self.score_each(facts, slots, z, candidates=candidates)
+
+    def score_each(
+        self, facts: FactBatch, slots: Tensor, z: Representations, *, candidates: slice = ALL
+    ) -> Tensor:  # (batch, candidates)
+        """`score_slot` by one call of `score` for each candidate: slow, and true by definition."""
+        ids = range(len(z.entities))[candidates]
+        columns = [self.score(put(facts, slots, entity), slots, z) for entity in ids]
+        return torch.stack(columns, dim=1)
+
+
+def put(facts: FactBatch, slots: Tensor, entity: int | Tensor) -> FactBatch:
+    """The same facts with `entity` (one, or one for each) in each fact's own slot."""
+    rows = len(facts)
+    value = torch.as_tensor(entity, device=facts.entities.device).expand(rows)
+    entities = facts.entities.scatter(1, slots[:, None], value[:, None])
+    return replace(facts, entities=entities)
+
+
+def known_slots(facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, slots)
+    """True where an entity is given: slots that exist and are not asked."""
+    return facts.mask.scatter(1, slots[:, None], value=False)
+
+
+def rows_of(table: Tensor, ids: Tensor) -> Tensor:  # (…, dim)
+    """Rows of a table; unlike indexing, with a backward that is deterministic on any threads."""
+    return functional.embedding(ids, table)
+
+
+def pool(facts: FactBatch, z: Representations, how: str) -> Tensor:  # (batch, dim)
+    """varphi(h_r, h_a1, …): mean or sum over the primary relation and the attributes."""
+    mask = facts.relation_mask[:, :, None].to(z.relations.dtype)  # (batch, relations, 1)
+    total = (rows_of(z.relations, facts.relations) * mask).sum(dim=1)
+    return total / mask.sum(dim=1) if how == "mean" else total
+
+
+def product(factors: Tensor) -> Tensor:  # (batch, dim)
+    """The product over slots, by halves; exact gradients also where a factor is 0."""
+    while factors.shape[1] > 1:
+        half = factors.shape[1] // 2
+        pairs = factors[:, :half] * factors[:, half : 2 * half]
+        factors = (
+            torch.cat([pairs, factors[:, 2 * half :]], dim=1) if factors.shape[1] % 2 else pairs
+        )
+    return factors[:, 0]

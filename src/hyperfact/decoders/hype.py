@@ -1,0 +1,124 @@
+"""HypE: each entity passes through a filter of its role, then one product (IJCAI 2020)."""
+
+import math
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from hyperfact.batches import FactBatch
+from hyperfact.config import Section
+from hyperfact.decoders.base import ALL, Decoder, LinearForm, known_slots, pool, product, rows_of
+from hyperfact.kg import Representations
+from hyperfact.noise import dropout
+
+
+class HypESettings(Section):
+    """Options of `hype`."""
+
+    channels: int = Field(default=6, ge=1, description="number C of filters that roles mix")
+    pooling: Literal["mean", "sum"] = Field(
+        default="mean", description="varphi over the primary relation and the attributes"
+    )
+    dropout: float = Field(
+        default=0.3, ge=0.0, lt=1.0, description="on the vectors of the known part"
+    )
+
+
+class HypE(Decoder):
+    """phi(x) = <varphi(h_r, h_a1, …), f_s(h_s), f_o(h_o), f_a1(h_v1), …>.
+
+    f_p(h) = sum_c k_pc F_c h + b is what HypE's convolution and projection amount to (stride 1,
+    width 1). The mix k of a value depends on its attribute, k_p = k + K h_a, instead of its place:
+    an attribute names a role better than an index, and no place is ever unseen. F_1 starts as the
+    identity and the others near 0, so that HypE starts as m-DistMult.
+    """
+
+    Settings = HypESettings
+    settings: HypESettings
+
+    def __init__(
+        self,
+        *,
+        dim: int,
+        num_entities: int,
+        scale: float,
+        settings: HypESettings,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__(
+            dim=dim,
+            num_entities=num_entities,
+            scale=scale,
+            settings=settings,
+            generator=generator,
+        )
+        channels = settings.channels
+        filters = torch.empty(channels, dim, dim).normal_(
+            0.0, 0.1 / math.sqrt(dim), generator=generator
+        )
+        filters[0] += torch.eye(dim)
+        mixes = torch.empty(3, channels).normal_(0.0, 0.1, generator=generator)
+        mixes[:, 0] += 1.0
+        self.filters = nn.Parameter(filters)  # F_c, acting from the right
+        self.mixes = nn.Parameter(mixes)  # k of subject, object, any value
+        spread = 0.1 / (scale * math.sqrt(dim))
+        self.attribute_mix = nn.Parameter(
+            torch.empty(dim, channels).normal_(0.0, spread, generator=generator)
+        )
+        self.bias = nn.Parameter(torch.zeros(dim))
+
+    def score(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch,)
+        """The product over all slots, each entity filtered by its role."""
+        p = self.settings.dropout
+        known = known_slots(facts, slots)[:, :, None]
+        raw = rows_of(z.entities, facts.entities) / self.scale  # (batch, slots, dim)
+        raw = torch.where(known, dropout(raw, p, generator), raw)
+        filtered = self._filter(raw, self._mix(facts, z))
+        relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
+        factors = torch.where(facts.mask[:, :, None], filtered, 1.0)
+        return (product(factors) * relation).sum(dim=1) / (self.scale * math.sqrt(self.dim))
+
+    def linear_form(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: slice = ALL,
+        generator: torch.Generator | None = None,
+    ) -> LinearForm:
+        """Filter the query, not the table: q · f_p(e) = (sum_c k_pc F_c^T q) · e + q · b."""
+        p = self.settings.dropout
+        mix = self._mix(facts, z)  # (batch, slots, channels)
+        raw = dropout(rows_of(z.entities, facts.entities) / self.scale, p, generator)
+        known = known_slots(facts, slots)[:, :, None]
+        relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
+        factors = product(torch.where(known, self._filter(raw, mix), 1.0))
+        query = factors * relation / (self.scale * math.sqrt(self.dim))  # (batch, dim)
+        index = slots[:, None, None].expand(-1, 1, mix.shape[2])
+        asked = mix.gather(1, index)[:, 0]  # (batch, channels)
+        turned = torch.einsum("bd,ced->bce", query, self.filters)  # (batch, channels, dim)
+        against = (asked[:, :, None] * turned).sum(dim=1) / self.scale
+        return LinearForm(against, z.entities[candidates], constant=query @ self.bias)
+
+    def _mix(self, facts: FactBatch, z: Representations) -> Tensor:  # (batch, slots, channels)
+        """The mix k of each slot by its role; padded slots get what the mask removes later."""
+        values = rows_of(z.relations, facts.relations[:, 1:]) @ self.attribute_mix + self.mixes[2]
+        ends = self.mixes[:2].expand(len(facts), 2, -1)
+        return torch.cat([ends, values], dim=1)
+
+    def _filter(self, raw: Tensor, mix: Tensor) -> Tensor:  # (batch, slots, dim)
+        """f_p of each entity: all C filters, then the mix of the role."""
+        batch, slots, dim = raw.shape
+        stacked = self.filters.transpose(0, 1).flatten(1)  # (dim, channels * dim)
+        outputs = (raw.flatten(0, 1) @ stacked).view(batch, slots, -1, dim)
+        return (mix[:, :, :, None] * outputs).sum(dim=2) + self.bias

@@ -1,0 +1,71 @@
+"""m-DistMult: one product of all vectors of a fact, the paper's default scoring function."""
+
+import math
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from hyperfact.batches import FactBatch
+from hyperfact.config import Section
+from hyperfact.decoders.base import ALL, Decoder, LinearForm, known_slots, pool, product, rows_of
+from hyperfact.kg import Representations
+from hyperfact.noise import dropout
+
+
+class MDistMultSettings(Section):
+    """Options of `mdistmult`."""
+
+    pooling: Literal["mean", "sum"] = Field(
+        default="mean", description="varphi over the primary relation and the attributes"
+    )
+    dropout: float = Field(
+        default=0.3, ge=0.0, lt=1.0, description="on the vectors of the known part"
+    )
+
+
+class MDistMult(Decoder):
+    """phi(x) = <varphi(h_r, h_a1, …), h_s, h_o, h_v1, …>.
+
+    Vectors are divided by their initial scale and the relation by sqrt(d), so that scores start
+    with a standard deviation of about 1 at any arity. Symmetric in all slots.
+    """
+
+    Settings = MDistMultSettings
+    settings: MDistMultSettings
+
+    def score(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch,)
+        """The product with the answer, summed over coordinates."""
+        answers = facts.entities.gather(1, slots[:, None])[:, 0]
+        query = self._query(facts, slots, z, generator)
+        return (query * rows_of(z.entities, answers)).sum(dim=1)
+
+    def linear_form(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: slice = ALL,
+        generator: torch.Generator | None = None,
+    ) -> LinearForm:
+        """The product of what is known, against the entities as they are."""
+        return LinearForm(self._query(facts, slots, z, generator), z.entities[candidates])
+
+    def _query(
+        self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
+    ) -> Tensor:  # (batch, dim)
+        p = self.settings.dropout
+        known = known_slots(facts, slots)[:, :, None]  # (batch, slots, 1)
+        vectors = dropout(rows_of(z.entities, facts.entities) / self.scale, p, generator)
+        relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
+        constant = self.scale**2 * math.sqrt(self.dim)  # of the relation and of the missing vector
+        return product(torch.where(known, vectors, 1.0)) * (relation / constant)

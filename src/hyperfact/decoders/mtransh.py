@@ -1,0 +1,132 @@
+"""m-TransH: a weighted sum of projected entities and a translation must vanish (IJCAI 2016)."""
+
+import math
+from typing import Literal, NamedTuple
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hyperfact.batches import FactBatch
+from hyperfact.config import Section
+from hyperfact.decoders.base import ALL, Decoder, known_slots, pool, rows_of
+from hyperfact.kg import Representations
+from hyperfact.noise import dropout
+
+
+class MTransHSettings(Section):
+    """Options of `mtransh`."""
+
+    pooling: Literal["mean", "sum"] = Field(
+        default="mean", description="varphi over the primary relation and the attributes"
+    )
+    dropout: float = Field(
+        default=0.1, ge=0.0, lt=1.0, description="on the vectors of the known part"
+    )
+
+
+class Known(NamedTuple):
+    """What a question says: u = t + sum of the known slots, and how the missing one enters."""
+
+    sum: Tensor  # (batch, dim)
+    normal: Tensor  # (batch, dim) of unit length
+    weight: Tensor  # (batch,) c of the asked slot
+
+
+class MTransH(Decoder):
+    """phi(x) = -tau D², D = || t + sum_p c_p P e_p ||, P e = e - (e · nu) nu.
+
+    t and nu are linear in varphi(h_r, h_a1, …), nu of unit length. The weight c of a slot depends
+    on its role: on h_r for subject (about 1) and object (about -1), on h_a for a value. Entities
+    are scaled to about unit length; the temperature tau is learned.
+    """
+
+    Settings = MTransHSettings
+    settings: MTransHSettings
+
+    def __init__(
+        self,
+        *,
+        dim: int,
+        num_entities: int,
+        scale: float,
+        settings: MTransHSettings,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__(
+            dim=dim,
+            num_entities=num_entities,
+            scale=scale,
+            settings=settings,
+            generator=generator,
+        )
+        self.translation, self.normal = (
+            nn.Parameter(
+                torch.empty(dim, dim).normal_(0.0, 1.0 / math.sqrt(dim), generator=generator)
+            )
+            for _ in range(2)
+        )
+        roles = torch.empty(dim, 3).normal_(0.0, 0.1 / math.sqrt(dim), generator=generator)
+        self.roles = nn.Parameter(roles)
+        self.role_bias = nn.Parameter(torch.tensor([1.0, -1.0, 0.5]))
+        self.log_temperature = nn.Parameter(torch.tensor(math.sqrt(dim) / 2).log())
+
+    def score(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch,)
+        """-tau times the squared distance."""
+        known = self._known(facts, slots, z, generator)
+        answers = rows_of(z.entities, facts.entities.gather(1, slots[:, None])[:, 0])
+        e = answers / self._unit  # (batch, dim)
+        projected = e - (e * known.normal).sum(dim=1, keepdim=True) * known.normal
+        distance = known.sum + known.weight[:, None] * projected
+        return -self.log_temperature.exp() * distance.square().sum(dim=1)
+
+    def score_slot(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: slice = ALL,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, candidates)
+        """D² = ||u||² + 2 c (P u) · e + c² (||e||² - (nu · e)²): two matrix products."""
+        u, normal, c = self._known(facts, slots, z, generator)
+        table = z.entities[candidates] / self._unit
+        flat = u - (u * normal).sum(dim=1, keepdim=True) * normal
+        c = c[:, None]
+        along = normal @ table.T  # (batch, candidates)
+        lengths = table.square().sum(dim=1)
+        squared = c.square() * (lengths - along.square()) + 2 * c * (flat @ table.T)
+        return -self.log_temperature.exp() * (squared + u.square().sum(dim=1, keepdim=True))
+
+    @property
+    def _unit(self) -> float:
+        return self.scale * math.sqrt(self.dim)
+
+    def _known(
+        self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
+    ) -> Known:
+        p = self.settings.dropout
+        relation = dropout(pool(facts, z, self.settings.pooling), p, generator) / self._unit
+        normal = functional.normalize(relation @ self.normal, dim=1)
+        c = self._weights(facts, z)  # (batch, slots)
+        e = dropout(rows_of(z.entities, facts.entities), p, generator) / self._unit
+        weighted = torch.where(known_slots(facts, slots), c, 0.0)[:, :, None] * e
+        total = weighted.sum(dim=1)  # (batch, dim)
+        flat = total - (total * normal).sum(dim=1, keepdim=True) * normal
+        asked = c.gather(1, slots[:, None])[:, 0]
+        return Known(relation @ self.translation + flat, normal, asked)
+
+    def _weights(self, facts: FactBatch, z: Representations) -> Tensor:  # (batch, slots)
+        """The weight c of each slot by its role; padded slots get what the mask removes later."""
+        relations = rows_of(z.relations, facts.relations) / self.scale  # (batch, slots - 1, dim)
+        linear = relations @ self.roles + self.role_bias  # (batch, slots - 1, 3)
+        return torch.cat([linear[:, 0, :2], linear[:, 1:, 2]], dim=1)

@@ -1,0 +1,13 @@
+"""Encoders: from the transformed graph to a vector for each entity and each relation."""
+
+from collections.abc import Mapping
+
+from hyperfact.encoders.base import Encoder
+from hyperfact.encoders.compgcn import CompGCN
+from hyperfact.encoders.lookup import Lookup
+from hyperfact.encoders.rgcn import RGCN
+
+#: Every encoder a configuration may name. Adding one: a file beside this one, and a line here.
+ENCODERS: Mapping[str, type[Encoder]] = {"compgcn": CompGCN, "lookup": Lookup, "rgcn": RGCN}
+
+__all__ = ["ENCODERS", "RGCN", "CompGCN", "Encoder", "Lookup"]

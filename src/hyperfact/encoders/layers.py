@@ -1,0 +1,81 @@
+"""What graph encoders share: their input vectors, and how a layer updates an entity."""
+
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from hyperfact.config import Section
+from hyperfact.encoders.base import table
+from hyperfact.encoders.mediators import MediatorInput
+from hyperfact.kg import KG
+from hyperfact.noise import dropout
+
+Activation = Literal["identity", "relu", "tanh"]
+
+
+class LayerSettings(Section):
+    """Options of every encoder that passes messages."""
+
+    layers: int = Field(default=1, ge=1, le=4, description="number of layers L")
+    alpha: float = Field(
+        default=0.8, ge=0.0, le=1.0, description="share of a mediator's vector common to its r"
+    )
+    initial_scale: float = Field(
+        default=0.3, gt=0.0, description="standard deviation of initial coordinates"
+    )
+    residual: bool = Field(
+        default=True, description="h + g * update instead of the update alone (near the identity)"
+    )
+    gate: float = Field(default=0.1, description="initial g, a learned vector (residual)")
+    batch_norm: bool = Field(default=True, description="normalise each coordinate over the nodes")
+    activation: Activation = Field(default="identity", description="of the update")
+    dropout: float = Field(default=0.0, ge=0.0, lt=1.0, description="on aggregated messages")
+    hidden_dropout: float = Field(default=0.0, ge=0.0, lt=1.0, description="on entities, per layer")
+
+
+class NodeInput(nn.Module):
+    """h^0: a free vector for each entity, [shared ; own] for each mediator."""
+
+    def __init__(
+        self, graph: KG, *, dim: int, settings: LayerSettings, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        scale = settings.initial_scale
+        self.entities = table(graph.num_entities, dim, scale, generator)
+        self.mediators = MediatorInput(
+            graph, dim=dim, alpha=settings.alpha, scale=scale, generator=generator
+        )
+
+    def forward(self) -> Tensor:  # (nodes, dim)
+        """Entities, then mediators."""
+        return torch.cat([self.entities, self.mediators()], dim=0)
+
+
+class Update(nn.Module):
+    """UPD^ent: h' = act(BN(M)), or h + g * act(BN(M)) when residual.
+
+    With g small at the start the encoder is near the identity, and the decoder can learn from the
+    first step; with g = 1 a product decoder stays at chance for epochs.
+    """
+
+    def __init__(self, dim: int, settings: LayerSettings) -> None:
+        super().__init__()
+        self.norm = (
+            nn.BatchNorm1d(dim, affine=not settings.residual) if settings.batch_norm else None
+        )
+        self.gate = nn.Parameter(torch.full((dim,), settings.gate)) if settings.residual else None
+        self.activation: Activation = settings.activation
+        self.dropout = settings.hidden_dropout
+
+    def forward(
+        self, messages: Tensor, h: Tensor, generator: torch.Generator | None
+    ) -> Tensor:  # (rows, dim)
+        """New vectors of the first nodes from their messages and old vectors."""
+        update = messages if self.norm is None else self.norm(messages)
+        if self.activation != "identity":
+            update = torch.tanh(update) if self.activation == "tanh" else torch.relu(update)
+        if self.gate is not None:
+            update = torch.addcmul(h, update, self.gate)
+        return dropout(update, self.dropout, generator)

@@ -1,0 +1,136 @@
+"""R-GCN: a matrix for each relation (ESWC 2018), made affordable by bases or blocks."""
+
+from typing import Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from hyperfact.encoders.base import Encoder, glorot, table
+from hyperfact.encoders.layers import LayerSettings, NodeInput, Update
+from hyperfact.errors import ConfigError
+from hyperfact.kernels.basis import aggregate_weighted
+from hyperfact.kernels.blocks import block_aggregate
+from hyperfact.kernels.graph import EdgeIndex
+from hyperfact.kg import KG, Representations
+from hyperfact.noise import dropout
+
+
+class RGCNSettings(LayerSettings):
+    """Options of `rgcn`."""
+
+    decomposition: Literal["basis", "block", "full"] = Field(
+        default="basis", description="W_r: a mix of bases, block-diagonal, or free"
+    )
+    parts: int = Field(
+        default=5, ge=1, description="number of bases, or of blocks; of no use to full matrices"
+    )
+    normaliser: Literal["relation", "global"] = Field(
+        default="relation", description="c: received edges of this relation, or of any"
+    )
+
+
+class RGCN(Encoder):
+    """h_t' = act(sum_r sum_(u in N_t^r) (1 / c_tr) h_u W_r + h_t W_0), r also inverse.
+
+    Basis: W_r = sum_b a_rb V_b. Block: W_r = blockdiag(Q_r1, …). Relations of the decoder are a
+    free table, for R-GCN does not update them. Only relations that have edges own a matrix.
+    """
+
+    Settings = RGCNSettings
+
+    def __init__(
+        self, graph: KG, *, dim: int, settings: RGCNSettings, generator: torch.Generator
+    ) -> None:
+        super().__init__(graph, dim=dim, settings=settings, generator=generator)
+        if settings.decomposition == "block" and dim % settings.parts:
+            raise ConfigError(f"encoder.parts = {settings.parts} blocks do not divide d = {dim}")
+        self.scale = settings.initial_scale
+        self.nodes = NodeInput(graph, dim=dim, settings=settings, generator=generator)
+        self.relations = table(self.num_relations, dim, self.scale, generator)
+        self.edges = _both_directions(graph)
+        self.normaliser = settings.normaliser
+        self._weights = self._count(None)
+        self.layers = nn.ModuleList(
+            RGCNLayer(self.edges.num_relations, dim, settings, generator)
+            for _ in range(settings.layers)
+        )
+
+    def forward(
+        self, *, keep: Tensor | None = None, generator: torch.Generator | None = None
+    ) -> Representations:
+        """Representations after the last layer."""
+        h = self.nodes()  # (nodes, dim)
+        weights = self._weights if keep is None else self._count(keep.repeat(2))
+        for number, layer in enumerate(self.layers, start=1):
+            rows = self.num_entities if number == len(self.layers) else len(h)
+            h = layer(h, edges=self.edges, weights=weights, rows=rows, generator=generator)
+        return Representations(h, self.relations)
+
+    def _count(self, keep: Tensor | None) -> Tensor:  # (2 * edges,)
+        """1 / c of each edge, 0 where it is not kept."""
+        _, relation, target = self.edges.columns(torch.device("cpu"))
+        group = target
+        if self.normaliser == "relation":
+            group = torch.unique(target * self.edges.num_relations + relation, return_inverse=True)[
+                1
+            ]
+        size = int(group.max()) + 1 if len(group) else 0
+        kept = torch.ones(len(group)) if keep is None else keep.float()
+        counts = torch.bincount(group, weights=kept.double(), minlength=size)
+        return kept.double() / counts.clamp(min=1.0).index_select(0, group)
+
+
+class RGCNLayer(nn.Module):
+    """One layer; all matrices act from the right."""
+
+    def __init__(
+        self, relations: int, dim: int, settings: RGCNSettings, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.dropout = settings.dropout
+        self.w_self = glorot(dim, dim, generator=generator)
+        basis = settings.decomposition == "basis"
+        blocks = 1 if settings.decomposition == "full" else settings.parts
+        self.coefficients = table(relations, settings.parts, 1.0, generator) if basis else None
+        shape = (
+            (settings.parts * dim, dim)
+            if basis
+            else (relations, blocks, dim // blocks, dim // blocks)
+        )
+        self.matrices = glorot(*shape, generator=generator)
+        self.update = Update(dim, settings)
+
+    def forward(
+        self,
+        h: Tensor,  # (nodes, dim)
+        *,
+        edges: EdgeIndex,
+        weights: Tensor,
+        rows: int,
+        generator: torch.Generator | None,
+    ) -> Tensor:  # (rows, dim)
+        """New vectors of the first `rows` nodes."""
+        if self.coefficients is not None:
+            sums = aggregate_weighted(
+                h, self.coefficients, edges=edges, weights=weights, rows=rows
+            )  # (rows, bases, dim)
+            messages = sums.flatten(1) @ self.matrices
+        else:
+            messages = block_aggregate(h, self.matrices, edges=edges, weights=weights, rows=rows)
+        messages = dropout(messages, self.dropout, generator) + h[:rows] @ self.w_self
+        updated: Tensor = self.update(messages, h[:rows], generator)
+        return updated
+
+
+def _both_directions(graph: KG) -> EdgeIndex:
+    """Direct edges, then inverse ones, over the relations that occur."""
+    kinds, relation = np.unique(graph.edge_type, return_inverse=True)
+    return EdgeIndex.build(
+        np.concatenate([graph.source, graph.target]),
+        np.concatenate([relation, relation + len(kinds)]),
+        np.concatenate([graph.target, graph.source]),
+        num_nodes=graph.num_nodes,
+        num_relations=2 * len(kinds),
+    )
