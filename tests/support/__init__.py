@@ -1,0 +1,1 @@
+"""Shared by the tests: hostile names, random graphs, paths to real benchmarks."""
