@@ -89,10 +89,20 @@ class Audit:
     @property
     def verdict(self) -> str:
         """One line: how many findings of which severity."""
-        words = {LEAK: ("leak", "leaks"), WARNING: ("warning", "warnings"), INFO: ("note", "notes")}
-        counts = {severity: len(self.with_severity(severity)) for severity in words}
-        parts = [f"{n} {words[s][n != 1]}" for s, n in counts.items() if n]
-        return ", ".join(parts) or "nothing to complain about"
+        words = {LEAK: "leak", WARNING: "warning", INFO: "note"}
+        counts = {word: len(self.with_severity(severity)) for severity, word in words.items()}
+        return ", ".join(f"{n or 'no'} {word}{'' if n == 1 else 's'}" for word, n in counts.items())
+
+    @property
+    def clear(self) -> tuple[str, ...]:
+        """What was not found, in words; with the place where it was found in another one."""
+        found = {f.id for f in self.findings if f.count}
+        return tuple(
+            dict.fromkeys(
+                f"{f.kind.title} ({f.where})" if f.id in found else f.kind.title
+                for f in self.with_severity(OK)
+            )
+        )
 
     def get(self, kind: str, where: str = "") -> Finding:
         """The finding of this kind and place; a KeyError if it was not checked."""

@@ -37,9 +37,9 @@ _KINDS = (
     Kind(
         "primary-in-train",
         LEAK,
-        "primary triples seen in training",
+        "primary triples in training",
         "{count} of {of} {where} facts ({share}) have a primary triple that training shows.",
-        "Subject, relation and object were seen together: only the qualifiers are new.",
+        "Subject, relation and object were seen together: at most the qualifiers are new.",
     ),
     Kind(
         "primary-in-train-or-valid",
@@ -141,7 +141,7 @@ _KINDS = (
     Kind(
         "value-is-subject-or-object",
         INFO,
-        "a value repeats subject or object",
+        "value repeats subject or object",
         "{count} of {of} qualified facts ({share}) have a value that is their subject or object.",
         "Asked for one of the two, a model can copy the other.",
     ),

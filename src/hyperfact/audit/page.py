@@ -1,0 +1,177 @@
+"""The audit as one HTML page: no script, no network, every name escaped."""
+
+from collections.abc import Iterable, Mapping
+from html import escape
+
+from hyperfact import __version__
+from hyperfact.audit.findings import Audit, Finding, percent
+from hyperfact.audit.kinds import INFO, LEAK, OK, WARNING
+from hyperfact.audit.style import STYLE
+from hyperfact.stats import SplitStats, Stats
+
+_COLOURS = ("train", "valid", "test", "aux")
+_LONGEST = 400  # characters of one example
+_ARITIES = 10  # rows of the arity chart; longer facts share the last one
+_OVERLAPS = (
+    "facts-in-two-splits",
+    "primary-in-train",
+    "primary-in-train-or-valid",
+    "facts-with-unseen-entity",
+    "told-by-another-relation",
+)
+_HEADINGS = {LEAK: "Leaks", WARNING: "Warnings", INFO: "Notes"}
+_MEANINGS = {
+    LEAK: "A result on valid or test looks better than it is.",
+    WARNING: "Look at these before you compare results.",
+    INFO: "Good to know; nothing has to be done.",
+}
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def page(audit: Audit, stats: Stats) -> str:
+    """A complete HTML document."""
+    title = f"Audit of {_text(audit.name)}"
+    sections = [_findings(audit, severity) for severity in _HEADINGS]
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<title>{title}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+{_summary(audit, stats)}
+<div class="sizes">{_sizes(stats)}</div>
+<h2>At a glance</h2>
+<div class="grid">{_overlaps(audit)}{_arities(stats)}</div>
+{"".join(sections)}
+{_clear(audit)}
+<footer>Made by hyperfact {escape(__version__)}. A fact is written
+subject | relation | object | attribute = value.</footer>
+</main>
+</body>
+</html>
+"""
+
+
+def _text(text: str) -> str:
+    """Any text as harmless HTML: escaped, cut, its writing direction kept to itself."""
+    cut = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    plain = "".join(c if c.isprintable() or c == " " else "\N{REPLACEMENT CHARACTER}" for c in cut)
+    return escape(plain, quote=True)
+
+
+def _summary(audit: Audit, stats: Stats) -> str:
+    names = {LEAK: "leaks", WARNING: "warnings", INFO: "notes", OK: "checks passed"}
+    badges = "".join(
+        f'<span class="badge {severity}">{len(audit.with_severity(severity))} {name}</span>'
+        for severity, name in names.items()
+    )
+    return f"""<p class="soft">{stats.entities:,} entities ({stats.literals:,} literals),
+{stats.primary_relations:,} primary relations, {stats.attributes:,} attributes</p>
+<div class="badges">{badges}</div>"""
+
+
+def _sizes(stats: Stats) -> str:
+    return "".join(
+        f'<div class="card"><p class="soft">{_text(split.name)}</p>'
+        f'<p class="number">{split.facts:,}</p>'
+        f'<p class="soft">facts, {percent(split.qualified_share)} qualified</p></div>'
+        for split in stats.splits
+    )
+
+
+def _bar(share: float, colour: str) -> str:
+    """One bar; a share that is not nothing can always be seen."""
+    width = max(100 * share, 0.8) if share else 0.0
+    return (
+        '<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect class="track" width="100" height="12" rx="1"/>'
+        f'<rect class="fill-{colour}" width="{width:.2f}" height="12" rx="1"/></svg>'
+    )
+
+
+def _overlaps(audit: Audit) -> str:
+    rows = "".join(
+        f'<div class="bar"><span>{_label(f)}</span>{_bar(f.share, f.severity)}'
+        f"<span>{percent(f.share)}</span></div>"
+        for f in audit.findings
+        if f.id in _OVERLAPS
+    )
+    if not rows:
+        rows = '<p class="soft">There is one split only, so nothing can overlap.</p>'
+    return f'<section class="card overlap"><h2>What held-out facts share</h2>{rows}</section>'
+
+
+def _label(finding: Finding) -> str:
+    where = f' <span class="soft">({_text(finding.where)})</span>' if finding.where else ""
+    return f"{finding.kind.title}{where}"
+
+
+def _arities(stats: Stats) -> str:
+    arities = sorted({a for split in stats.splits for a in split.arities})
+    rows = "".join(_arity_row(arity, stats.splits) for arity in arities[: _ARITIES - 1])
+    rest = arities[_ARITIES - 1 :]
+    if rest:
+        rows += _arity_row(rest[0], stats.splits, last=len(rest) > 1)
+    key = "".join(
+        f'<span class="key key-{_colour(split.name)}"></span>{_text(split.name)}'
+        for split in stats.splits
+    )
+    return f'<section class="card"><h2>Facts by arity</h2><p class="soft">{key}</p>{rows}</section>'
+
+
+def _arity_row(arity: int, splits: Iterable[SplitStats], *, last: bool = False) -> str:
+    bars = "".join(
+        f'<div class="bar">{_bar(share, _colour(split.name))}<span>{percent(share)}</span></div>'
+        for split in splits
+        for share in [_share(split.arities, split.facts, arity, last=last)]
+    )
+    return f'<div class="arity"><span>{arity}{"+" if last else ""}</span><div>{bars}</div></div>'
+
+
+def _share(arities: Mapping[int, int], facts: int, arity: int, *, last: bool) -> float:
+    count = sum(n for a, n in arities.items() if a == arity or (last and a > arity))
+    return count / facts if facts else 0.0
+
+
+def _colour(split: str) -> str:
+    return split if split in _COLOURS else "aux"
+
+
+def _findings(audit: Audit, severity: str) -> str:
+    found = audit.with_severity(severity)
+    if not found:
+        return ""
+    cards = "".join(_card(finding) for finding in found)
+    return (
+        f'<h2>{_HEADINGS[severity]} <span class="soft">· {_MEANINGS[severity]}</span></h2>{cards}'
+    )
+
+
+def _card(finding: Finding) -> str:
+    examples = "".join(f"<code><bdi>{_text(text)}</bdi></code>" for text in finding.examples)
+    unfold = " open" if finding.severity == LEAK else ""
+    more = f"<details{unfold}><summary>Examples</summary>{examples}</details>" if examples else ""
+    return f"""
+<article class="card finding edge-{finding.severity}" id="{_anchor(finding)}">
+<div class="head"><span class="badge {finding.severity}">{finding.severity}</span>
+<h3>{_label(finding)}</h3></div>
+<p>{_text(finding.sentence)}</p><p class="reason">{finding.kind.reason}</p>{more}
+</article>"""
+
+
+def _anchor(finding: Finding) -> str:
+    words = [finding.id, *finding.where.replace(",", " ").split()]
+    return escape("-".join(words), quote=True)
+
+
+def _clear(audit: Audit) -> str:
+    if not audit.clear:
+        return ""
+    rows = "".join(f"<li>{_text(words)}</li>" for words in audit.clear)
+    return f'<h2>Checked, nothing found</h2><div class="card"><ul class="clear">{rows}</ul></div>'
