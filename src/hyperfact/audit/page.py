@@ -11,7 +11,7 @@ from hyperfact.stats import SplitStats, Stats
 
 _COLOURS = ("train", "valid", "test", "aux")
 _LONGEST = 400  # characters of one example
-_ARITIES = 10  # rows of the arity chart; longer facts share the last one
+_ARITIES = 7  # rows of the arity chart; longer facts share the last one
 _OVERLAPS = (
     "facts-in-two-splits",
     "primary-in-train",
@@ -104,12 +104,13 @@ def _overlaps(audit: Audit) -> str:
     )
     if not rows:
         rows = '<p class="soft">There is one split only, so nothing can overlap.</p>'
-    return f'<section class="card overlap"><h2>What held-out facts share</h2>{rows}</section>'
+    title = "Held-out facts: seen before, or unknown"
+    return f'<section class="card overlap"><h2>{title}</h2>{rows}</section>'
 
 
 def _label(finding: Finding) -> str:
     where = f' <span class="soft">({_text(finding.where)})</span>' if finding.where else ""
-    return f"{finding.kind.title}{where}"
+    return f"{finding.kind.title.capitalize()}{where}"
 
 
 def _arities(stats: Stats) -> str:
@@ -144,30 +145,36 @@ def _colour(split: str) -> str:
 
 
 def _findings(audit: Audit, severity: str) -> str:
-    found = audit.with_severity(severity)
-    if not found:
+    kinds = dict.fromkeys(finding.id for finding in audit.with_severity(severity))
+    if not kinds:
         return ""
-    cards = "".join(_card(finding) for finding in found)
+    cards = "".join(
+        _card([f for f in audit.with_severity(severity) if f.id == kind]) for kind in kinds
+    )
     return (
-        f'<h2>{_HEADINGS[severity]} <span class="soft">· {_MEANINGS[severity]}</span></h2>{cards}'
+        f'<h2>{_HEADINGS[severity]} <span class="meaning">{_MEANINGS[severity]}</span></h2>'
+        f'<div class="cards {severity}-cards">{cards}</div>'
     )
 
 
-def _card(finding: Finding) -> str:
-    examples = "".join(f"<code><bdi>{_text(text)}</bdi></code>" for text in finding.examples)
-    unfold = " open" if finding.severity == LEAK else ""
-    more = f"<details{unfold}><summary>Examples</summary>{examples}</details>" if examples else ""
+def _card(findings: list[Finding]) -> str:
+    """One kind of finding, with each place where it was found."""
+    kind = findings[0].kind
+    body = "".join(f"<p>{_text(f.sentence)}</p>{_examples(f)}" for f in findings)
     return f"""
-<article class="card finding edge-{finding.severity}" id="{_anchor(finding)}">
-<div class="head"><span class="badge {finding.severity}">{finding.severity}</span>
-<h3>{_label(finding)}</h3></div>
-<p>{_text(finding.sentence)}</p><p class="reason">{finding.kind.reason}</p>{more}
+<article class="card finding edge-{kind.severity}" id="{kind.id}">
+<div class="head"><span class="badge {kind.severity}">{kind.severity}</span>
+<h3>{kind.title.capitalize()}</h3></div>
+<p class="reason">{kind.reason}</p>{body}
 </article>"""
 
 
-def _anchor(finding: Finding) -> str:
-    words = [finding.id, *finding.where.replace(",", " ").split()]
-    return escape("-".join(words), quote=True)
+def _examples(finding: Finding) -> str:
+    if not finding.examples:
+        return ""
+    rows = "".join(f"<code><bdi>{_text(text)}</bdi></code>" for text in finding.examples)
+    unfold = " open" if finding.severity == LEAK else ""
+    return f"<details{unfold}><summary>Examples</summary>{rows}</details>"
 
 
 def _clear(audit: Audit) -> str:

@@ -23,10 +23,10 @@ p { margin: 0; }
 .badges { display: flex; flex-wrap: wrap; gap: 8px; margin-top: 16px; }
 .badge { border-radius: 999px; padding: 2px 12px; font-weight: 600; font-size: 13px;
   white-space: nowrap; }
-.leak { color: var(--leak); background: var(--leak-bg); }
-.warning { color: var(--warning); background: var(--warning-bg); }
-.info { color: var(--info); background: var(--info-bg); }
-.ok { color: var(--ok); background: var(--ok-bg); }
+.leak.badge { color: var(--leak); background: var(--leak-bg); }
+.warning.badge { color: var(--warning); background: var(--warning-bg); }
+.info.badge { color: var(--info); background: var(--info-bg); }
+.ok.badge { color: var(--ok); background: var(--ok-bg); }
 .grid { display: grid; gap: 16px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px),
   1fr)); }
 .sizes { display: grid; gap: 16px; margin-top: 24px;
@@ -51,13 +51,17 @@ p { margin: 0; }
 .arity { display: grid; grid-template-columns: 3.2em 1fr; gap: 10px; padding: 6px 0;
   border-top: 1px solid var(--line); font-size: 14px; }
 .arity .bar { grid-template-columns: 1fr 4.6em; padding: 0; }
-.finding { margin-bottom: 12px; border-left: 4px solid var(--line); }
+.meaning { font-size: 14px; font-weight: 400; color: var(--soft); margin-left: 6px; }
+.cards { display: grid; gap: 12px; }
+.info-cards { align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
+.finding { border-left: 4px solid var(--line); }
 .finding.edge-leak { border-left-color: var(--leak); }
 .finding.edge-warning { border-left-color: var(--warning); }
 .finding.edge-info { border-left-color: var(--info); }
 .head { display: flex; flex-wrap: wrap; gap: 6px 10px; align-items: center; margin-bottom: 6px; }
-.reason { color: var(--soft); margin-top: 4px; }
-details { margin-top: 8px; }
+.reason { color: var(--soft); margin-bottom: 8px; }
+details { margin: 4px 0 8px; }
 summary { cursor: pointer; color: var(--soft); font-size: 14px; }
 code { display: block; margin-top: 6px; padding: 6px 10px; background: var(--paper);
   border-radius: 6px; font: 13px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace;
@@ -68,5 +72,6 @@ ul.clear li::before { content: "\\2713"; color: var(--ok); font-weight: 700; mar
 footer { margin-top: 40px; font-size: 13px; color: var(--soft); }
 @media (max-width: 560px) { main { padding: 20px 14px 32px; } h1 { font-size: 23px; }
   .card { padding: 14px; } .overlap .bar { grid-template-columns: 1fr 4.6em; }
-  .overlap .bar span:first-child { grid-column: 1 / -1; margin-bottom: -6px; } }
+  .meaning { display: block;
+  margin: 2px 0 0; } .overlap .bar span:first-child { grid-column: 1 / -1; margin-bottom: -6px; } }
 """
