@@ -9,11 +9,11 @@ and so are settings that the chosen component does not use.
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from hyperfact.errors import ConfigError, StorageError, UnknownNameError, nearest
+from hyperfact.errors import ConfigError, UnknownNameError, nearest
 from hyperfact.toml import override, settings_lines
 
 S = TypeVar("S", bound="Section")
@@ -24,18 +24,34 @@ class Section(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    def unused(self) -> Mapping[str, str]:
+        """Settings without effect beside the others, each with what it needs."""
+        return {}
+
 
 class Component(BaseModel):
     """A member of a table (an encoder, a decoder) by name, with the options it declares itself."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    name: str = Field(description="which member of the table")
+    name: str
 
     @property
     def options(self) -> dict[str, Any]:
         """What the configuration sets beside the name."""
         return dict(self.model_extra or {})
+
+
+class EncoderChoice(Component):
+    """Which encoder, with its options."""
+
+    name: str = Field(default="compgcn", description="compgcn, lookup or rgcn")
+
+
+class DecoderChoice(Component):
+    """Which decoder, with its options."""
+
+    name: str = Field(default="mdistmult", description="hype, mdistmult, mtransh or transformer")
 
 
 class DataConfig(Section):
@@ -69,6 +85,17 @@ class GraphConfig(Section):
         "or a share of all, drawn anew each epoch",
     )
 
+    @field_validator("hide_targets")
+    @classmethod
+    def _is_share(cls, value: str | float) -> str | float:
+        if isinstance(value, float) and not 0.0 < value < 1.0:
+            raise ValueError("a share lies between 0 and 1")
+        return value
+
+    def unused(self) -> Mapping[str, str]:
+        """Only the equivalent transformation has modes."""
+        return {} if self.transformation == "equivalent" else {"mode": "transformation equivalent"}
+
 
 class ObjectiveConfig(Section):
     """What is minimised."""
@@ -85,6 +112,12 @@ class ObjectiveConfig(Section):
     mask_others: bool = Field(
         default=True, description="keep other known answers out of the denominator (negatives = 0)"
     )
+
+    def unused(self) -> Mapping[str, str]:
+        """Some settings are for sampled negatives only, some for all entities."""
+        if self.negatives:
+            return {"mask_others": "negatives = 0"}
+        return {"filter_negatives": "negatives > 0"}
 
 
 class OptimizerConfig(Section):
@@ -128,6 +161,11 @@ class TrainingConfig(Section):
         default=0, ge=0, description="stop after so many validations without a better MRR; 0: never"
     )
 
+    def unused(self) -> Mapping[str, str]:
+        """Without validation there is nothing to stop by."""
+        needs = "validate_every > 0"
+        return {} if self.validate_every else {"patience": needs, "validate_facts": needs}
+
 
 class EvaluationConfig(Section):
     """How answers are ranked."""
@@ -146,8 +184,8 @@ class ExperimentConfig(Section):
 
     data: DataConfig = DataConfig()
     graph: GraphConfig = GraphConfig()
-    encoder: Component = Component(name="compgcn")
-    decoder: Component = Component(name="mdistmult")
+    encoder: EncoderChoice = EncoderChoice()
+    decoder: DecoderChoice = DecoderChoice()
     objective: ObjectiveConfig = ObjectiveConfig()
     optimizer: OptimizerConfig = OptimizerConfig()
     training: TrainingConfig = TrainingConfig()
@@ -161,7 +199,10 @@ class ExperimentConfig(Section):
             ConfigError: An unknown, wrong or unused setting, by its dotted name.
         """
         config = validate(cls, tree, "")
-        _refuse_unused(config, tree)
+        for name in cls.model_fields:
+            section = getattr(config, name)
+            if isinstance(section, Section):
+                refuse_unused(section, tree.get(name, {}), f"{name}.")
         return config
 
     @classmethod
@@ -182,12 +223,8 @@ class ExperimentConfig(Section):
             return cls.from_toml("", overrides)
         try:
             text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{path}: not UTF-8 text") from error
-        except FileNotFoundError as error:
-            raise ConfigError(f"{path}: no such configuration") from error
-        except OSError as error:
-            raise StorageError(f"{path}: {error.strerror}") from error
+        except (UnicodeDecodeError, OSError) as error:
+            raise ConfigError(f"{path}: cannot be read: {error}") from error
         try:
             return cls.from_toml(text, overrides)
         except ConfigError as error:
@@ -213,9 +250,9 @@ class ExperimentConfig(Section):
 
 
 class HasSettings(Protocol):
-    """A class that can be built from a configuration section."""
+    """A member of a table."""
 
-    Settings: type[Section]
+    Settings: ClassVar[type[Section]]
 
 
 T = TypeVar("T", bound=HasSettings)
@@ -230,18 +267,14 @@ def member(table: Mapping[str, type[T]], kind: str, name: str) -> type[T]:
 
 def settings_of(table: Mapping[str, type[T]], kind: str, section: Component) -> Section:
     """The complete settings of a component: its options over its own defaults."""
-    owner = member(table, kind, section.name)
-    where = f"{kind}."
-    others = {
-        field
-        for other in table.values()
-        if other is not owner
-        for field in other.Settings.model_fields
-    }
+    owner, where = member(table, kind, section.name), f"{kind}."
+    others = {field for other in table.values() for field in other.Settings.model_fields}
     for option in section.options:
         if option not in owner.Settings.model_fields and option in others:
             raise ConfigError(f"{where}{option} is not used by the {kind} {section.name!r}")
-    return validate(owner.Settings, section.options, where)
+    settings = validate(owner.Settings, section.options, where)
+    refuse_unused(settings, section.options, where)
+    return settings
 
 
 def validate(kind: type[S], tree: Mapping[str, Any], where: str) -> S:
@@ -266,27 +299,9 @@ def _explain(kind: type[Section], where: str, path: list[str], error: Any) -> st
     return f"the setting {name!r} is wrong: {error['msg']}, got {error['input']!r}"
 
 
-def _refuse_unused(config: ExperimentConfig, tree: Mapping[str, Any]) -> None:
-    """Settings that the other settings make meaningless; silence would hide a mistake."""
-    objective, training = config.objective, config.training
-    without = {
-        "objective.filter_negatives": (objective.negatives > 0, "objective.negatives > 0"),
-        "objective.mask_others": (objective.negatives == 0, "objective.negatives = 0"),
-        "graph.mode": (
-            config.graph.transformation == "equivalent",
-            "graph.transformation = 'equivalent'",
-        ),
-        "training.patience": (training.validate_every > 0, "training.validate_every > 0"),
-        "training.validate_facts": (training.validate_every > 0, "training.validate_every > 0"),
-    }
-    for name, (used, condition) in without.items():
-        section, _, key = name.partition(".")
-        default = type(getattr(config, section)).model_fields[key].default
-        differs = getattr(getattr(config, section), key) != default
-        if key in tree.get(section, {}) and differs and not used:
-            raise ConfigError(f"the setting {name!r} is unused: it needs {condition}")
-    hide = config.graph.hide_targets
-    if isinstance(hide, float) and not 0.0 < hide < 1.0:
-        raise ConfigError(
-            f"the setting 'graph.hide_targets' is wrong: a share lies in (0, 1), got {hide}"
-        )
+def refuse_unused(section: Section, tree: Mapping[str, Any], where: str) -> None:
+    """Settings that the others make meaningless are errors; silence would hide a mistake."""
+    for key, needs in section.unused().items():
+        default = type(section).model_fields[key].default
+        if key in tree and getattr(section, key) != default:
+            raise ConfigError(f"the setting {where + key!r} is unused: it needs {needs}")

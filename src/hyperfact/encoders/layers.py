@@ -1,5 +1,6 @@
 """What graph encoders share: their input vectors, and how a layer updates an entity."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -33,6 +34,10 @@ class LayerSettings(Section):
     activation: Activation = Field(default="identity", description="of the update")
     dropout: float = Field(default=0.0, ge=0.0, lt=1.0, description="on aggregated messages")
     hidden_dropout: float = Field(default=0.0, ge=0.0, lt=1.0, description="on entities, per layer")
+
+    def unused(self) -> Mapping[str, str]:
+        """Without residual there is no gate."""
+        return {} if self.residual else {"gate": "residual = true"}
 
 
 class NodeInput(nn.Module):

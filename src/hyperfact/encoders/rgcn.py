@@ -1,5 +1,6 @@
 """R-GCN: a matrix for each relation (ESWC 2018), made affordable by bases or blocks."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -29,6 +30,11 @@ class RGCNSettings(LayerSettings):
     normaliser: Literal["relation", "global"] = Field(
         default="relation", description="c: received edges of this relation, or of any"
     )
+
+    def unused(self) -> Mapping[str, str]:
+        """Full matrices have no parts."""
+        mine = {"parts": "decomposition basis or block"} if self.decomposition == "full" else {}
+        return {**super().unused(), **mine}
 
 
 class RGCN(Encoder):

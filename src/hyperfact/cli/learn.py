@@ -1,0 +1,210 @@
+"""Commands on models: train, evaluate, config show."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_table, print_text
+from hyperfact.config import ExperimentConfig, validate
+from hyperfact.errors import UnknownNameError, UserError
+
+if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
+    from hyperfact.evaluation import Evaluation
+    from hyperfact.experiment import Epoch, Watch
+    from hyperfact.training import Report
+
+config_app = typer.Typer(help="Look at configurations.", no_args_is_help=True)
+app.add_typer(config_app, name="config")
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="[CONFIG]", help="A TOML file; defaults if absent.", show_default=False),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting: --set encoder.layers=2"),
+]
+RunPath = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Threads to use; by default all cores.")
+]
+
+
+@app.command()
+def train(
+    config: ConfigFile = None,
+    *,
+    dataset: Annotated[
+        str | None, typer.Option(help="A bundled or benchmark name, or a path.")
+    ] = None,
+    encoder: Annotated[str | None, typer.Option(help="compgcn, rgcn or lookup.")] = None,
+    decoder: Annotated[
+        str | None, typer.Option(help="mdistmult, hype, mtransh or transformer.")
+    ] = None,
+    overrides: Overrides = None,
+    out: Annotated[Path | None, typer.Option(help="A new directory for the run.")] = None,
+    data_dir: DataDir = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model, choose by validation, test once, and store the run.
+
+    Example: `hyperfact train recipes/fb_auto_compgcn_mdistmult.toml --out runs/fb-auto`,
+    `hyperfact train --dataset baseball --decoder hype --set training.epochs=20`
+    """
+    from hyperfact.cli.data import load_noted
+    from hyperfact.experiment import run
+
+    named = {"data.dataset": dataset, "encoder.name": encoder, "decoder.name": decoder}
+    changes = [f"{key}={value}" for key, value in named.items() if value is not None]
+    chosen = ExperimentConfig.read(config, [*changes, *(overrides or [])])
+    if data_dir is not None:
+        chosen = with_data_dir(chosen, data_dir)
+    set_threads(threads)
+    data = chosen.data
+    if not data.dataset:
+        raise UserError("no data: give --dataset, or set data.dataset in the configuration")
+    folder = Path(data.data_dir) if data.data_dir is not None else None
+    splits = load_noted(data.dataset, folder, data.format, data.literals)
+    with progress(chosen.training.epochs) as watch:
+        result = run(chosen, splits=splits, out=out, watch=watch)
+    if as_json:
+        print_json(result.as_dict())
+    else:
+        print_results(result.results)
+    if out is not None:
+        note(f"stored in {out}")
+
+
+@app.command("evaluate")
+def evaluate_(
+    path: RunPath,
+    *,
+    split: Annotated[str, typer.Option(help="Which facts to ask about.")] = "test",
+    slots: Annotated[str | None, typer.Option(help="all, or so for subject and object.")] = None,
+    ties: Annotated[str | None, typer.Option(help="realistic, optimistic or pessimistic.")] = None,
+    data_dir: DataDir = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rank the answers of a split with a stored model.
+
+    Example: `hyperfact evaluate runs/fb-auto --split valid --json`
+    """
+    from hyperfact.evaluation import Policy
+    from hyperfact.experiment import evaluate_split, open_run
+
+    set_threads(threads)
+    stored = open_run(path, data_dir=data_dir)
+    if split not in stored.splits:
+        raise UnknownNameError("split", split, stored.splits)
+    asked = {key: value for key, value in {"slots": slots, "ties": ties}.items() if value}
+    settings = stored.config.evaluation
+    settings = validate(type(settings), {**settings.model_dump(), **asked}, "evaluation.")
+    policy = Policy(ties=settings.ties, slots=settings.slots)
+    found = evaluate_split(stored, split, policy=policy)
+    if as_json:
+        print_json({"run": str(path), "split": split, **found.as_dict()})
+    else:
+        print_results({split: found})
+
+
+@config_app.command("show")
+def config_show(
+    config: ConfigFile = None, *, overrides: Overrides = None, as_json: AsJson = False
+) -> None:
+    """Print the effective configuration, every setting with its meaning.
+
+    Example: `hyperfact config show --set encoder.name=rgcn`
+    """
+    from hyperfact.assembly import component_settings, resolve
+
+    chosen = resolve(ExperimentConfig.read(config, overrides or []))
+    if as_json:
+        print_json(chosen.model_dump())
+    else:
+        print_text(chosen.to_toml(comments=component_settings(chosen)).rstrip())
+
+
+def with_data_dir(config: ExperimentConfig, data_dir: Path) -> ExperimentConfig:
+    """The same configuration with another place for benchmarks."""
+    data = config.data.model_copy(update={"data_dir": str(data_dir)})
+    return config.model_copy(update={"data": data})
+
+
+def set_threads(threads: int | None) -> None:
+    """Use so many threads; None leaves the choice to torch."""
+    import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+
+
+def print_results(results: "dict[str, Evaluation]") -> None:
+    """The metrics of each split, the slices below them, and the protocol."""
+    columns = ("split", "slice", "MRR", "Hits@1", "Hits@3", "Hits@10", "ranks")
+    rows: list[tuple[Any, ...]] = []
+    for split, found in results.items():
+        slices = {"all": found.metrics}
+        slices |= {f"arity {a}": m for a, m in found.by_arity().items()}
+        slices |= found.by_slot()
+        rows += [
+            (split, name, m.mrr, m.hits_at_1, m.hits_at_3, m.hits_at_10, m.ranks)
+            for name, m in slices.items()
+        ]
+    print_table(columns, rows)
+    for found in results.values():
+        p = found.policy
+        print_text(
+            f"\nprotocol: slots {p.slots}, filter {p.filter}, ties {p.ties}, "
+            f"{found.ranks.candidates:,} candidates, {p.average} average"
+        )
+        break
+
+
+@contextmanager
+def progress(epochs: int) -> "Iterator[Watch]":
+    """A bar on stderr with loss, speed, time left and validation; plain lines where no terminal."""
+    from hyperfact.training import Report
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("epoch {task.fields[epoch]}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} queries/s"),
+        TextColumn("valid MRR {task.fields[mrr]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None, epoch=0, loss=float("nan"), speed=0.0, mrr="-")
+
+        def watch(event: "Report | Epoch") -> None:
+            if isinstance(event, Report):
+                done = (event.epoch - 1) * event.steps + event.step
+                total = epochs * event.steps
+                bar.update(task, completed=done, total=total, epoch=event.epoch, loss=event.loss)
+                return
+            changes: dict[str, Any] = {"speed": event.queries_per_second}
+            if event.valid_mrr is not None:
+                changes["mrr"] = f"{event.valid_mrr:.4f}"
+            bar.update(task, **changes)
+            if not console.is_terminal:
+                note(epoch_line(event))
+
+        yield watch
+
+
+def epoch_line(event: "Epoch") -> str:
+    """An epoch in one line of text."""
+    text = f"epoch {event.epoch}: loss {event.loss:.4f}, {event.seconds:.1f} s"
+    if event.valid_mrr is not None:
+        text += f", valid MRR {event.valid_mrr:.4f}" + (" (best)" if event.best else "")
+    return text

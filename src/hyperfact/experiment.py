@@ -1,0 +1,256 @@
+"""The story of a run: data, graph, model, training, validation, test, directory.
+
+The only module that knows all the others. Test facts are ranked once, after everything is chosen.
+"""
+
+import json
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hyperfact import __version__, artifacts
+from hyperfact.assembly import (
+    build,
+    component_settings,
+    encoder_graph,
+    load_data,
+    resolve,
+    training_facts,
+    validation_facts,
+)
+from hyperfact.config import ExperimentConfig
+from hyperfact.errors import DataError
+from hyperfact.evaluation import Evaluation, Policy, evaluate, evaluating
+from hyperfact.hkg import HKG, Splits
+from hyperfact.kernels.memory import keep_freed_memory
+from hyperfact.kg import Representations
+from hyperfact.model import TransEQ
+from hyperfact.objective import make_objective
+from hyperfact.queries import KnownAnswers
+from hyperfact.training import EarlyStopping, Report, Trainer
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What an epoch did; a line of the log."""
+
+    epoch: int
+    loss: float
+    lr: float
+    seconds: float
+    queries_per_second: float
+    valid_mrr: float | None = None
+    best: bool = False
+
+
+Watch = Callable[[Report | Epoch], None]
+
+
+@dataclass
+class Run:
+    """A trained model with its data and results."""
+
+    config: ExperimentConfig
+    splits: Splits
+    model: TransEQ
+    epochs: list[Epoch] = field(default_factory=list)
+    results: dict[str, Evaluation] = field(default_factory=dict)  # by split
+    best_epoch: int = 0
+    seconds: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Results with all that is needed to judge them."""
+        data = self.config.data
+        return {
+            "dataset": self.splits.name,
+            "trained_on": data.train_on,
+            "chosen_by": "valid MRR" if self.best_epoch else "last epoch",
+            "epoch": self.best_epoch or len(self.epochs),
+            "epochs": len(self.epochs),
+            "seconds": self.seconds,
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            **{split: result.as_dict() for split, result in self.results.items()},
+        }
+
+
+def run(
+    config: ExperimentConfig,
+    *,
+    splits: Splits | None = None,
+    out: Path | None = None,
+    watch: Watch = lambda _: None,
+) -> Run:
+    """Train and test a configuration.
+
+    Args:
+        config: What to do.
+        splits: The data, if it is loaded already; else `config.data` says where.
+        out: A new directory for the run.
+        watch: Called after each step and each epoch.
+    """
+    config = resolve(config)
+    splits = splits if splits is not None else load_data(config)
+    writer = artifacts.RunWriter(out) if out is not None else None
+    keep_freed_memory()
+    start = time.perf_counter()
+    train = training_facts(config, splits)
+    generator = torch.Generator().manual_seed(config.training.seed)
+    model = build(config, encoder_graph(config, train), generator)
+    result = Run(config, splits, model)
+    if writer is not None:
+        writer.text(artifacts.CONFIG, config.to_toml(comments=component_settings(config)))
+    known = KnownAnswers.build(*splits.values())
+
+    def tell(event: Report | Epoch) -> None:
+        if writer is not None and isinstance(event, Epoch):
+            writer.log(asdict(event))
+        watch(event)
+
+    _fit(result, train, known, generator=generator, tell=tell)
+    result.seconds = time.perf_counter() - start
+    for name in ("valid", "test"):
+        if name in splits and len(splits[name]):
+            result.results[name] = evaluate_split(result, name, known=known)
+    if writer is not None:
+        save(result, writer)
+    return result
+
+
+def _fit(
+    run: Run, train: HKG, known: KnownAnswers, *, generator: torch.Generator, tell: Watch
+) -> None:
+    """Train; where validation is wanted, end with the weights that were best at it."""
+    config = run.config
+    sample = validation_facts(config, run.splits)
+    trainer = Trainer(
+        run.model,
+        make_objective(train, config.objective),
+        training=config.training,
+        optimizer=config.optimizer,
+        hide_targets=config.graph.hide_targets,
+        generator=generator,
+    )
+    stopping, best = EarlyStopping(config.training.patience), None
+    total, items, start = 0.0, 0, time.perf_counter()
+    for report in trainer.run():
+        total, items = total + report.loss * report.items, items + report.items
+        tell(report)
+        if not report.ends_epoch:
+            continue
+        seconds = time.perf_counter() - start
+        mrr, better = None, False
+        if sample is not None and _is_due(report.epoch, config):
+            mrr = evaluate(
+                run.model, sample, known, batch_size=config.evaluation.batch_size
+            ).metrics.mrr
+            better = stopping.update(mrr)
+        if better:
+            run.best_epoch, best = report.epoch, snapshot(run.model)
+        epoch = Epoch(report.epoch, total / items, report.lr, seconds, items / seconds, mrr, better)
+        run.epochs.append(epoch)
+        tell(epoch)
+        if stopping.stop:
+            break
+        total, items, start = 0.0, 0, time.perf_counter()
+    if best is not None:
+        run.model.load_state_dict(best)
+
+
+def _is_due(epoch: int, config: ExperimentConfig) -> bool:
+    every = config.training.validate_every
+    return bool(every) and (epoch % every == 0 or epoch == config.training.epochs)
+
+
+def snapshot(model: TransEQ) -> dict[str, Tensor]:
+    """A copy of all weights that later training does not change."""
+    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+
+
+def evaluate_split(
+    run: Run, split: str, *, policy: Policy | None = None, known: KnownAnswers | None = None
+) -> Evaluation:
+    """Rank a split of the run's data; filters use every split."""
+    settings = run.config.evaluation
+    return evaluate(
+        run.model,
+        run.splits[split],
+        known or KnownAnswers.build(*run.splits.values()),
+        policy=policy or Policy(ties=settings.ties, slots=settings.slots),
+        batch_size=settings.batch_size,
+    )
+
+
+def representations(model: TransEQ) -> Representations:
+    """What the encoder makes of the whole training graph."""
+    with evaluating(model):
+        return model.encode()
+
+
+def save(run: Run, writer: artifacts.RunWriter) -> None:
+    """Write everything that a finished run leaves behind."""
+    z = representations(run.model)
+    tensors = dict(run.model.state_dict())
+    tensors["representations.entities"], tensors["representations.relations"] = (
+        z.entities,
+        z.relations,
+    )
+    writer.vocabulary(artifacts.ENTITIES, run.splits.entities)
+    writer.vocabulary(artifacts.RELATIONS, run.splits.relations)
+    writer.weights(tensors)
+    writer.text(artifacts.METRICS, json.dumps(run.as_dict(), indent=2) + "\n")
+    writer.finish(manifest(run))
+
+
+def manifest(run: Run) -> dict[str, Any]:
+    """Where a run comes from."""
+    graph, mediators = run.model.graph, getattr(run.model.encoder, "nodes", None)
+    return {
+        "hyperfact": __version__,
+        "versions": {"python": platform.python_version(), "torch": torch.__version__},
+        "threads": torch.get_num_threads(),
+        "precision": run.model.precision,
+        "seed": run.config.training.seed,
+        "data": {"name": run.splits.name, **{s: g.fingerprint for s, g in run.splits.items()}},
+        "trained_on": run.config.data.train_on,
+        "graph": {
+            "transformation": graph.transformation,
+            "mode": graph.mode,
+            "edges": len(graph),
+            "mediators": graph.num_mediators,
+            "mediator_shared_dim": None if mediators is None else mediators.mediators.shared,
+        },
+        "policy": {split: asdict(result.policy) for split, result in run.results.items()},
+    }
+
+
+def open_run(path: Path, *, splits: Splits | None = None, data_dir: Path | None = None) -> Run:
+    """A stored run with its model ready; the data must be what it was trained on.
+
+    Args:
+        path: The run directory.
+        splits: The data, if it is loaded already.
+        data_dir: Where benchmarks lie, if not where they lay then.
+    """
+    stored = artifacts.read_run(path)
+    config = ExperimentConfig.from_toml(stored.config)
+    if data_dir is not None:
+        data = config.data.model_copy(update={"data_dir": str(data_dir)})
+        config = config.model_copy(update={"data": data})
+    splits = splits if splits is not None else load_data(config)
+    known = stored.manifest["data"]
+    for name, facts in splits.items():
+        if known.get(name) != facts.fingerprint:
+            raise DataError(f"{path}: the {name} facts are not those of the run")
+    if splits.entities != stored.entities or splits.relations != stored.relations:
+        raise DataError(f"{path}: names or their order are not those of the run")
+    graph = encoder_graph(config, training_facts(config, splits))
+    model = build(config, graph, torch.Generator().manual_seed(config.training.seed))
+    weights = {n: t for n, t in stored.tensors.items() if not n.startswith("representations.")}
+    model.load_state_dict(weights)
+    return Run(config, splits, model)
