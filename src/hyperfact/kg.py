@@ -7,7 +7,7 @@ one of ours. See docs/adr/0002-typed-edges.md.
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,32 +157,33 @@ class KG:
 
     def canonical(self) -> "KG":
         """The same graph with mediators ordered by content and edges sorted."""
-        return self._renumbered(self._mediator_hashes)
+        order, by, columns = self._sorted(self._mediator_hashes)
+        moved = np.empty(len(by), dtype=np.int64)
+        moved[by] = np.arange(len(by))
+        return replace(
+            self,
+            **columns,
+            mediator_fact=self.mediator_fact[order],
+            provenance=replace(self.provenance, edges=moved[self.provenance.edges]),
+        )
 
-    def _renumbered(self, hashes: NDArray[np.uint64]) -> "KG":
+    def _sorted(self, hashes: NDArray[np.uint64]) -> tuple[Array, Array, dict[str, Any]]:
+        """The order of mediators and edges by content, and the columns in that order."""
         n = self.num_entities
         order = np.lexsort((hashes[:, 1], hashes[:, 0]))
         new = np.arange(self.num_nodes, dtype=np.int32)
         new[n + order] = np.arange(n, self.num_nodes, dtype=np.int32)
         source, target = new[self.source], new[self.target]
         by = np.lexsort((self.place, target, self.relation, source, self.kind))
-        moved = np.empty(len(by), dtype=np.int64)
-        moved[by] = np.arange(len(by))
-        provenance = replace(self.provenance, edges=moved[self.provenance.edges])
-        return KG(
-            self.entities,
-            self.relations,
-            source[by],
-            self.relation[by],
-            target[by],
-            self.kind[by],
-            self.place[by],
-            self.mediator_relation[order],
-            self.mediator_fact[order],
-            self.transformation,
-            self.mode,
-            provenance,
-        )
+        columns: dict[str, Any] = {
+            "source": source[by],
+            "relation": self.relation[by],
+            "target": target[by],
+            "kind": self.kind[by],
+            "place": self.place[by],
+            "mediator_relation": self.mediator_relation[order],
+        }
+        return order, by, columns
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KG):
@@ -196,9 +197,8 @@ class KG:
             return False
         if self.entities != other.entities or self.relations != other.relations:
             return False
-        a, b = (g._renumbered(star_hashes(g, *id_hashes(g))) for g in (self, other))
-        names = ("source", "relation", "target", "kind", "place", "mediator_relation")
-        return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)
+        a, b = (g._sorted(star_hashes(g, *id_hashes(g)))[2] for g in (self, other))
+        return all(np.array_equal(a[name], b[name]) for name in a)
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)

@@ -58,8 +58,8 @@ def restore(kg: KG) -> HKG:
     _check_edges(kg)
     stars = _stars(kg)
     bare = _bare_facts(kg, stars)
-    columns = Columns.concatenate([stars.columns, bare])
-    return HKG.from_columns(kg.entities, kg.relations, columns)
+    # Ids are checked, qualifiers sorted and facts distinct by now: nothing is left to canonicalise.
+    return HKG(kg.entities, kg.relations, Columns.concatenate([stars.columns, bare]))
 
 
 def unite(*graphs: KG) -> KG:
