@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hyperfact.config import Component, ExperimentConfig, Section, member, settings_of
+from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
 from hyperfact.decoders import DECODERS
 from hyperfact.encoders import ENCODERS
@@ -15,6 +15,7 @@ from hyperfact.hkg import HKG, Splits, union
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16
 from hyperfact.kg import KG
 from hyperfact.model import Precision, TransEQ
+from hyperfact.settings import Component, Section, member, settings_of
 from hyperfact.transforms import transform
 
 _TABLES: Mapping[str, Mapping[str, Any]] = {"encoder": ENCODERS, "decoder": DECODERS}

@@ -2,44 +2,25 @@
 
 A setting is declared once, with its default and its meaning, in the section of what it configures.
 Encoders and decoders declare their own settings beside their code; here they are a name and options
-until `build` looks the name up in a table. Unknown settings are errors that say the nearest name,
-and so are settings that the chosen component does not use.
+until `assembly` looks the name up in a table.
 """
 
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
-from hyperfact.errors import ConfigError, UnknownNameError, nearest
-from hyperfact.toml import override, settings_lines
-
-S = TypeVar("S", bound="Section")
-
-
-class Section(BaseModel):
-    """A frozen group of settings; every field has a default and a description."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    def unused(self) -> Mapping[str, str]:
-        """Settings without effect beside the others, each with what it needs."""
-        return {}
-
-
-class Component(BaseModel):
-    """A member of a table (an encoder, a decoder) by name, with the options it declares itself."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    name: str
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What the configuration sets beside the name."""
-        return dict(self.model_extra or {})
+from hyperfact.errors import ConfigError
+from hyperfact.settings import (
+    Component,
+    Section,
+    override,
+    refuse_unused,
+    settings_lines,
+    validate,
+)
 
 
 class EncoderChoice(Component):
@@ -247,61 +228,3 @@ class ExperimentConfig(Section):
                 "",
             ]
         return "\n".join(lines)
-
-
-class HasSettings(Protocol):
-    """A member of a table."""
-
-    Settings: ClassVar[type[Section]]
-
-
-T = TypeVar("T", bound=HasSettings)
-
-
-def member(table: Mapping[str, type[T]], kind: str, name: str) -> type[T]:
-    """The class of this name, or an error that says the nearest one."""
-    if name not in table:
-        raise UnknownNameError(kind, name, table)
-    return table[name]
-
-
-def settings_of(table: Mapping[str, type[T]], kind: str, section: Component) -> Section:
-    """The complete settings of a component: its options over its own defaults."""
-    owner, where = member(table, kind, section.name), f"{kind}."
-    others = {field for other in table.values() for field in other.Settings.model_fields}
-    for option in section.options:
-        if option not in owner.Settings.model_fields and option in others:
-            raise ConfigError(f"{where}{option} is not used by the {kind} {section.name!r}")
-    settings = validate(owner.Settings, section.options, where)
-    refuse_unused(settings, section.options, where)
-    return settings
-
-
-def validate(kind: type[S], tree: Mapping[str, Any], where: str) -> S:
-    """Check a mapping against a section; errors name the dotted setting."""
-    try:
-        return kind.model_validate(dict(tree))
-    except ValidationError as error:
-        first = error.errors()[0]
-        path = [str(part) for part in first["loc"]]
-        raise ConfigError(_explain(kind, where, path, first)) from error
-
-
-def _explain(kind: type[Section], where: str, path: list[str], error: Any) -> str:
-    name = where + ".".join(path)
-    if error["type"] == "extra_forbidden":
-        owner = kind
-        for part in path[:-1]:
-            owner = owner.model_fields[part].annotation  # type: ignore[assignment]
-        near = nearest(path[-1], owner.model_fields)
-        hint = f"; did you mean {near!r}?" if near is not None else ""
-        return f"unknown setting {name!r}{hint} (known: {', '.join(sorted(owner.model_fields))})"
-    return f"the setting {name!r} is wrong: {error['msg']}, got {error['input']!r}"
-
-
-def refuse_unused(section: Section, tree: Mapping[str, Any], where: str) -> None:
-    """Settings that the others make meaningless are errors; silence would hide a mistake."""
-    for key, needs in section.unused().items():
-        default = type(section).model_fields[key].default
-        if key in tree and getattr(section, key) != default:
-            raise ConfigError(f"the setting {where + key!r} is unused: it needs {needs}")

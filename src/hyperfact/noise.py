@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from hyperfact.kernels import dropout as counter_based
+from hyperfact.kernels.dropout import dropout as counter_based
 
 
 def dropout(x: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
@@ -11,4 +11,4 @@ def dropout(x: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
     if generator is None or p == 0.0:
         return x
     seed = int(torch.randint(2**62, (), generator=generator))
-    return counter_based.dropout(x, p, seed=seed, step=0)
+    return counter_based(x, p, seed=seed, step=0)

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_table, print_text
-from hyperfact.config import ExperimentConfig, validate
+from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UnknownNameError, UserError
+from hyperfact.settings import validate
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.evaluation import Evaluation

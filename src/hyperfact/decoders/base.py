@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.batches import FactBatch
-from hyperfact.config import Section
 from hyperfact.kg import Representations
+from hyperfact.settings import Section
 
 ALL = slice(None)
 

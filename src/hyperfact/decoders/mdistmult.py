@@ -8,10 +8,10 @@ from pydantic import Field
 from torch import Tensor
 
 from hyperfact.batches import FactBatch
-from hyperfact.config import Section
 from hyperfact.decoders.base import ALL, Decoder, LinearForm, known_slots, pool, product, rows_of
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
+from hyperfact.settings import Section
 
 
 class MDistMultSettings(Section):

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.batches import FactBatch
-from hyperfact.config import Section
 from hyperfact.decoders.base import ALL, Decoder, known_slots, pool, rows_of
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
+from hyperfact.settings import Section
 
 
 class MTransHSettings(Section):

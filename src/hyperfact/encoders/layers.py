@@ -7,11 +7,11 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from hyperfact.config import Section
 from hyperfact.encoders.base import table
 from hyperfact.encoders.mediators import MediatorInput
 from hyperfact.kg import KG
 from hyperfact.noise import dropout
+from hyperfact.settings import Section
 
 Activation = Literal["identity", "relu", "tanh"]
 

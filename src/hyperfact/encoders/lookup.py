@@ -4,9 +4,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from hyperfact.config import Section
 from hyperfact.encoders.base import Encoder, table
 from hyperfact.kg import KG, Representations
+from hyperfact.settings import Section
 
 
 class LookupSettings(Section):
