@@ -100,11 +100,12 @@ class NumericalError(HyperfactError):
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that `name` was most likely meant to be, if any is near."""
-    names = list(known)
-    folded = {n.casefold(): n for n in reversed(names)}
-    if name.casefold() in folded:
-        return folded[name.casefold()]
-    if len(names) > 200_000:  # difflib is quadratic in practice; a long list is cut to one initial
-        names = [n for n in names if n[:2].casefold() == name[:2].casefold()]
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
-    return close[0] if close else None
+    folded = {n.casefold(): n for n in reversed(list(known))}
+    asked = name.casefold()
+    if asked in folded:
+        return folded[asked]
+    keys = list(folded)
+    if len(keys) > 200_000:  # difflib compares with each; a long list is cut to one beginning
+        keys = [key for key in keys if key[:2] == asked[:2]]
+    close = get_close_matches(asked, keys, n=1, cutoff=0.6)
+    return folded[close[0]] if close else None

@@ -78,16 +78,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(_run(words or ["--help"]))
 
 
+class _ReaderGoneError(Exception):
+    """Whoever read our output has closed it."""
+
+
 def _run(words: list[str]) -> int:
     try:
         code = app(args=words, prog_name="hyperfact", standalone_mode=False)
-        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except HyperfactError as error:
         return _fail(f"error: {error}", error.exit_code)
-    except BrokenPipeError:
-        # The reader has gone; what is left in the buffer must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except _ReaderGoneError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing complains at exit
         return 141
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
@@ -129,7 +131,10 @@ def print_text(text: str) -> None:
     """Text on stdout, exactly; characters that the terminal cannot show are escaped."""
     encoding = sys.stdout.encoding or "utf-8"
     safe = text.encode(encoding, "backslashreplace").decode(encoding)
-    print(safe)  # noqa: T201 -- the command line prints
+    try:
+        print(safe, flush=True)  # noqa: T201 -- the command line prints
+    except BrokenPipeError:
+        raise _ReaderGoneError from None
 
 
 def note(text: str) -> None:
@@ -147,7 +152,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     for row in body:
         table.add_row(*(_cell(value) for value in row))
     width = None if sys.stdout.isatty() else 240
-    Console(markup=False, highlight=False, width=width).print(table)
+    console = Console(markup=False, highlight=False, width=width)
+    with console.capture() as text:
+        console.print(table)
+    lines = text.get().splitlines()
+    print_text("\n".join(lines if sys.stdout.isatty() else (line.rstrip() for line in lines)))
 
 
 def _cell(value: object) -> str:

@@ -164,8 +164,10 @@ class FactBuilder:
         """The dataset over vocabularies in name order, and what happened on the way."""
         counts = [0, 0]
         columns = {split: rows.columns(counts) for split, rows in self._splits.items()}
-        entities, new_e = _in_order(self.entities.names, _used(columns.values(), "entity"))
-        relations, new_r = _in_order(self.relations.names, _used(columns.values(), "relation"))
+        parts_of = columns.values()
+        names_e, names_r = self.entities.names, self.relations.names
+        entities, new_e = _in_order(names_e, _used(parts_of, "entity", len(names_e)))
+        relations, new_r = _in_order(names_r, _used(parts_of, "relation", len(names_r)))
         parts = {
             split: HKG.from_columns(
                 entities,
@@ -224,14 +226,15 @@ class _Rows:
         return columns.take(np.flatnonzero(~gone)) if gone.any() else columns
 
 
-def _used(columns: Iterable[Columns], kind: str) -> Ids:
+def _used(columns: Iterable[Columns], kind: str, size: int) -> Ids:
     """The ids that stand in a fact; dropping may have left names without one."""
-    arrays = [np.zeros(0, dtype=np.int32)]
+    seen = np.zeros(size, dtype=bool)
     for c in columns:
-        arrays += (
-            [c.subject, c.object, c.values] if kind == "entity" else [c.relation, c.attributes]
-        )
-    return np.unique(np.concatenate(arrays))
+        for ids in (
+            (c.subject, c.object, c.values) if kind == "entity" else (c.relation, c.attributes)
+        ):
+            seen[ids] = True
+    return np.flatnonzero(seen).astype(np.int32)
 
 
 def _in_order(names: list[str], used: Ids) -> tuple[Vocabulary, Ids]:

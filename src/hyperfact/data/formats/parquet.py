@@ -7,7 +7,6 @@ stand in the file's metadata.
 
 import json
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -18,27 +17,26 @@ from hyperfact.data.source import Source
 from hyperfact.errors import FormatError, NotWritableError
 from hyperfact.facts import Derived, Literal, Vocabulary
 from hyperfact.hkg import HKG
-from hyperfact.ragged import Ids, offsets_of
+from hyperfact.ragged import Array, Ids, Places, offsets_of
 
 _MAGIC = b"PAR1"
 _DERIVED = "hyperfact.derived"
 _COLUMNS = {"subject": "VARCHAR", "relation": "VARCHAR", "object": "VARCHAR"}
 _LISTS = {"attributes": "VARCHAR[]", "values": "VARCHAR[]"}
+_FLAGS = {"subject_literal", "object_literal", "value_literals"}
 
 
 def _read(source: Source, builder: FactBuilder) -> None:
     try:
         with duckdb.connect() as db:
-            db.execute("SET preserve_insertion_order = true")
             db.execute("SET VARIABLE path = ?", [str(source.path)])
-            _check_columns(source, db)
-            _load(db)
+            literals = _open(source, db)
+            _number(db)
             entities, relations = _names(db, "entity"), _names(db, "relation")
             derived = _derived(db)
-            relations = [Derived(name) if name in derived else name for name in relations]
             builder.add_ids(
-                [Literal(name[1:]) if name[0] == "1" else name[1:] for name in entities],
-                relations,
+                [_unmark(name) for name in entities] if literals else entities,
+                [Derived(name) if name in derived else name for name in relations],
                 *_columns(db),
             )
     except duckdb.Error as error:
@@ -46,31 +44,20 @@ def _read(source: Source, builder: FactBuilder) -> None:
         raise FormatError(source.path, None, f"not a usable Parquet file ({reason})") from None
 
 
-def _check_columns(source: Source, db: duckdb.DuckDBPyConnection) -> None:
-    rows = db.execute(
-        "SELECT column_name, column_type FROM "
-        "(DESCRIBE SELECT * FROM read_parquet(getvariable('path')))"
-    ).fetchall()
-    found = dict(rows)
+def _open(source: Source, db: duckdb.DuckDBPyConnection) -> bool:
+    """Make the table `fact` of a good file; say whether its entities are marked by their kind."""
+    found = dict(
+        db.execute(
+            "SELECT column_name, column_type FROM "
+            "(DESCRIBE SELECT * FROM read_parquet(getvariable('path')))"
+        ).fetchall()
+    )
     for name, kind in (_COLUMNS | _LISTS).items():
         if found.get(name) != kind:
-            known = f"{found[name]}" if name in found else "no such column"
+            known = found.get(name, "no such column")
             raise FormatError(source.path, None, f"column {name!r} must be {kind}, got {known}")
-    flags = {
-        name: name in found for name in ("subject_literal", "object_literal", "value_literals")
-    }
-    subject, obj = (
-        f"CASE WHEN {c}_literal THEN '1' ELSE '0' END || {c}"
-        if flags[f"{c}_literal"]
-        else f"'0' || {c}"
-        for c in ("subject", "object")
-    )
-    values = "list_transform(values, lambda v: '0' || v)"
-    if flags["value_literals"]:
-        values = (
-            "list_transform(list_zip(values, value_literals), "
-            "lambda p: CASE WHEN p[2] THEN '1' ELSE '0' END || p[1])"
-        )
+    literals = not _FLAGS.isdisjoint(found)
+    subject, obj, values = _marked(found) if literals else ("subject", "object", "values")
     db.execute(
         f"CREATE TEMP TABLE fact AS SELECT {subject} AS s, relation AS r, {obj} AS o, "
         f"attributes AS a, {values} AS v FROM read_parquet(getvariable('path'))"
@@ -84,23 +71,42 @@ def _check_columns(source: Source, db: duckdb.DuckDBPyConnection) -> None:
     if bad:
         reason = f"{bad} rows have an empty field, or attributes and values of different length"
         raise FormatError(source.path, None, reason)
+    return literals
 
 
-def _load(db: duckdb.DuckDBPyConnection) -> None:
-    """Names become enums, so that DuckDB itself turns facts into ids."""
-    db.execute(
-        "CREATE TYPE entity AS ENUM (SELECT DISTINCT n FROM (SELECT s AS n FROM fact UNION ALL "
-        "SELECT o FROM fact UNION ALL SELECT unnest(v) FROM fact) ORDER BY n)"
+def _marked(found: dict[str, str]) -> tuple[str, str, str]:
+    """Entities with their kind in front, so that a literal is never taken for an entity."""
+    mark = "CASE WHEN {} THEN '1' ELSE '0' END"
+    subject, obj = (
+        f"{mark.format(f'{c}_literal') if f'{c}_literal' in found else repr('0')} || {c}"
+        for c in ("subject", "object")
     )
-    db.execute(
-        "CREATE TYPE relation AS ENUM (SELECT DISTINCT n FROM (SELECT r AS n FROM fact UNION ALL "
-        "SELECT unnest(a) FROM fact) ORDER BY n)"
-    )
+    values = "list_transform(values, lambda v: '0' || v)"
+    if "value_literals" in found:
+        values = (
+            "list_transform(list_zip(values, value_literals), "
+            f"lambda p: {mark.format('p[2]')} || p[1])"
+        )
+    return subject, obj, values
+
+
+def _unmark(name: str) -> str:
+    return Literal(name[1:]) if name[0] == "1" else name[1:]
+
+
+def _number(db: duckdb.DuckDBPyConnection) -> None:
+    """Tables of the distinct names with their ids, in name order."""
+    for kind, first, rest in (("entity", ("s", "o"), "v"), ("relation", ("r",), "a")):
+        parts = [f"SELECT {c} AS n FROM fact" for c in first] + [f"SELECT unnest({rest}) FROM fact"]
+        db.execute(
+            f"CREATE TEMP TABLE {kind} AS SELECT n, (row_number() OVER (ORDER BY n) - 1)::INTEGER "
+            f"AS id FROM (SELECT DISTINCT n FROM ({' UNION ALL '.join(parts)}))"
+        )
 
 
 def _names(db: duckdb.DuckDBPyConnection, kind: str) -> list[str]:
-    rows = db.execute(f"SELECT unnest(enum_range(NULL::{kind}))::VARCHAR AS n").fetchnumpy()
-    return [str(name) for name in rows["n"]]
+    names = db.execute(f"SELECT n FROM {kind} ORDER BY id").fetchnumpy()["n"]
+    return [str(name) for name in names]
 
 
 def _derived(db: duckdb.DuckDBPyConnection) -> set[str]:
@@ -111,21 +117,28 @@ def _derived(db: duckdb.DuckDBPyConnection) -> set[str]:
     return set(json.loads(rows[0][0])) if rows else set()
 
 
-def _columns(db: duckdb.DuckDBPyConnection) -> tuple[Ids, Ids, Ids, Any, Ids, Ids]:
+def _columns(db: duckdb.DuckDBPyConnection) -> tuple[Ids, Ids, Ids, Places, Ids, Ids]:
+    """Facts as ids. Joins lose the order, so each row carries its place and is put there."""
     main = db.execute(
-        "SELECT enum_code(s::entity)::INTEGER AS s, enum_code(r::relation)::INTEGER AS r, "
-        "enum_code(o::entity)::INTEGER AS o, len(a)::INTEGER AS n FROM fact"
+        "SELECT fact.rowid AS f, se.id AS s, re.id AS r, oe.id AS o, len(a)::INTEGER AS n "
+        "FROM fact JOIN entity se ON se.n = s JOIN relation re ON re.n = r "
+        "JOIN entity oe ON oe.n = o"
     ).fetchnumpy()
     pairs = db.execute(
-        "SELECT enum_code(a::relation)::INTEGER AS a, enum_code(v::entity)::INTEGER AS v FROM "
-        "(SELECT unnest(a) AS a, unnest(v) AS v FROM fact WHERE len(a) > 0)"
+        "SELECT f, k, ae.id AS a, ve.id AS v FROM (SELECT rowid AS f, unnest(a) AS a, "
+        "unnest(v) AS v, generate_subscripts(v, 1) AS k FROM fact WHERE len(a) > 0) q "
+        "JOIN relation ae ON ae.n = q.a JOIN entity ve ON ve.n = q.v"
     ).fetchnumpy()
-    s, r, o, n, a, v = (
-        np.ascontiguousarray(table[c], dtype=np.int32)
-        for table, names in ((main, "sron"), (pairs, "av"))
-        for c in names
-    )
-    return s, r, o, offsets_of(n), a, v
+    s, r, o, n = (_placed(main[c], main["f"]) for c in "sron")
+    offsets = offsets_of(n)
+    a, v = (_placed(pairs[c], offsets[pairs["f"]] + pairs["k"] - 1) for c in "av")
+    return s, r, o, offsets, a, v
+
+
+def _placed(values: Array, places: Array) -> Ids:
+    column = np.empty(len(values), dtype=np.int32)
+    column[places] = values
+    return column
 
 
 def _write(graph: HKG, path: Path) -> None:
@@ -159,7 +172,7 @@ def _write(graph: HKG, path: Path) -> None:
 
 
 def _register(db: duckdb.DuckDBPyConnection, kind: str, names: Vocabulary) -> None:
-    """Names as a table; through JSON, which DuckDB reads faster than a list of objects."""
+    """Names as a table."""
     table = {
         "id": np.arange(len(names), dtype=np.int32),
         "name": np.array([str.__str__(name) for name in names] or [], dtype=object),

@@ -1,0 +1,46 @@
+"""How a benchmark measures: the best of several runs, and peak memory in a process of its own."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def best(run: Callable[[], object], *, repeat: int = 3) -> float:
+    """Seconds of the fastest of `repeat` runs; others share the machine."""
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def row(
+    name: str,
+    value: float,
+    unit: str,
+    *,
+    ratio: float | None = None,
+    bound: str | None = None,
+    ok: bool | None = None,
+) -> dict[str, Any]:
+    """One row of the report."""
+    return {"row": name, "value": value, "unit": unit, "ratio": ratio, "bound": bound, "pass": ok}
+
+
+def peak_memory(code: str) -> tuple[float, float]:
+    """Seconds and peak resident gigabytes of Python `code`, run in a fresh process."""
+    tail = (
+        "\nimport json, resource, sys, time\n"
+        "print(json.dumps([time.perf_counter() - _start, "
+        "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6]))"
+    )
+    head = "import time\n_start = time.perf_counter()\n"
+    done = subprocess.run(
+        [sys.executable, "-c", head + code + tail], check=True, capture_output=True, text=True
+    )
+    seconds, gigabytes = json.loads(done.stdout.splitlines()[-1])
+    return seconds, gigabytes

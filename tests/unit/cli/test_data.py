@@ -1,0 +1,164 @@
+"""The commands on data, as a person uses them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hyperfact.cli import main
+from hyperfact.data.formats import FORMATS
+
+FACTS = "Q1,P1,Q2\nQ1,P1,Q3,P2,Q4\nQ1,P1,Q3,P2,Q4\nQ2,P1,Q1,P3,+5\n"
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Path:
+    path = tmp_path / "facts.txt"
+    path.write_text(FACTS)
+    return path
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(words))
+    return int(stop.value.code or 0)
+
+
+def test_stats_counts(facts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("stats", str(facts), "--json") == 0
+    out = capsys.readouterr()
+    found = json.loads(out.out)
+    assert (found["entities"], found["literals"], found["relations"]) == (5, 1, 3)
+    assert found["splits"][0]["arities"] == {"2": 1, "3": 2}
+    assert found["degree"]["top"] == "Q1"
+    assert "1 facts repeat an earlier one" in out.err
+    assert run("stats", str(facts)) == 0
+    assert (
+        "5 entities (1 literals), 3 relations (1 primary, 2 attributes)" in capsys.readouterr().out
+    )
+
+
+def test_show_prints_facts_of_an_entity_and_of_a_relation(
+    facts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("show", str(facts), "Q4") == 0
+    assert capsys.readouterr().out == "Q1 | P1 | Q3 | P2 = Q4\n"
+    assert run("show", str(facts), "P3", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["facts"][0]["qualifiers"] == [["P3", "+5"]]
+    assert run("show", str(facts), "P1", "-n", "1") == 0
+    assert "2 more" in capsys.readouterr().err
+    assert run("show", str(facts), "q44") == 2
+    assert "did you mean 'Q4'" in capsys.readouterr().err
+    assert run("show", str(facts), "Q4", "--split", "tset") == 2
+
+
+def test_convert_there_and_back(facts: Path, tmp_path: Path) -> None:
+    assert run("convert", str(facts), str(tmp_path / "a.parquet")) == 0
+    assert (
+        run("convert", str(tmp_path / "a.parquet"), str(tmp_path / "b.txt"), "--to", "stare") == 0
+    )
+    assert (tmp_path / "b.txt").read_text() == "Q1,P1,Q2\nQ1,P1,Q3,P2,Q4\nQ2,P1,Q1,P3,+5\n"
+
+
+def test_convert_writes_nothing_when_it_must_refuse(
+    facts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "new" / "a.txt"
+    assert run("convert", str(facts), str(target), "--to", "nary") == 2
+    assert "does not come from an n-ary relation" in capsys.readouterr().err
+    assert not target.exists()
+    assert run("convert", str(facts), str(tmp_path / "a.txt"), "--to", "stair") == 2
+    assert "did you mean 'stare'" in capsys.readouterr().err
+    assert run("convert", str(facts), str(tmp_path / "a.txt")) == 2
+    assert "name one with --to" in capsys.readouterr().err
+
+
+def test_literals_are_kept_dropped_or_refused(
+    facts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("stats", str(facts), "--literals", "drop", "--json") == 0
+    out = capsys.readouterr()
+    assert json.loads(out.out)["literals"] == 0
+    assert "dropped 0 facts and 1 qualifiers" in out.err
+    assert run("stats", str(facts), "--literals", "error") == 2
+    assert f"{facts}:4: the literal '+5'" in capsys.readouterr().err
+    assert run("stats", str(facts), "--literals", "maybe") == 2
+
+
+def test_datasets_and_formats_are_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("datasets", "--json", "--data-dir", str(tmp_path)) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["baseball"]["where"] == "bundled"
+    assert rows["JF17K"]["sizes"] == {"train": 61104, "valid": 15275, "test": 24568}
+    assert run("formats", "--json") == 0
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(FORMATS)
+    assert run("datasets") == 0
+    assert run("formats") == 0
+
+
+def test_wrong_words_are_answered_with_the_nearest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("stats", "basebal") == 2
+    assert "did you mean 'baseball'" in capsys.readouterr().err
+    assert run("stats", str(tmp_path / "none.txt")) == 2
+    assert "no such file" in capsys.readouterr().err
+    assert run("stats", str(tmp_path)) == 2
+    assert "no file is named after train" in capsys.readouterr().err
+    assert run("nonsense") == 2
+    assert run("stats", "--nonsense") == 2
+
+
+def test_an_unwritable_target_is_exit_3(facts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("convert", str(facts), "/proc/none/a.jsonl") == 3
+    assert "error: /proc/none: cannot be written" in capsys.readouterr().err
+
+
+def _hyperfact(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    code = "from hyperfact.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_without_network_one_line_says_what_is_missing_and_where_to_put_it(tmp_path: Path) -> None:
+    proxy = "http://127.0.0.1:9"  # nothing listens there
+    done = _hyperfact(
+        "stats",
+        "WD50K_33",
+        HYPERFACT_DATA="",
+        HYPERFACT_CACHE=str(tmp_path),
+        https_proxy=proxy,
+        HTTPS_PROXY=proxy,
+    )
+    assert done.returncode == 3
+    assert done.stderr.strip().count("\n") == 0
+    for word in ("train.txt, valid.txt, test.txt", str(tmp_path / "WD50K_33"), "--data-dir"):
+        assert word in done.stderr
+    assert not list(tmp_path.rglob("*.txt"))
+
+
+def test_a_closed_pipe_is_quiet(facts: Path) -> None:
+    command = f"{sys.executable} -c 'from hyperfact.cli import main; main()' show {facts} P1 | true"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 141)
+    assert "Broken" not in done.stderr
+    assert "error" not in done.stderr
+
+
+def test_the_real_command_has_help_with_examples() -> None:
+    for command in ("stats", "show", "convert", "datasets"):
+        done = _hyperfact(command, "--help", COLUMNS="100")
+        assert done.returncode == 0
+        assert "Example" in done.stdout
