@@ -9,6 +9,7 @@ from hyperfact.data.formats.nary import NARY, NARY_INSTANCE
 from hyperfact.data.formats.nary_int import NARY_INT
 from hyperfact.data.formats.own import JSONL
 from hyperfact.data.formats.parquet import PARQUET
+from hyperfact.data.formats.rdf import NQUADS, NTRIPLES, TRIG, TURTLE
 from hyperfact.data.formats.roles import ROLES
 from hyperfact.data.formats.separated import STARE, TAB
 from hyperfact.data.source import Source
@@ -24,6 +25,10 @@ FORMATS: Mapping[str, Format] = {
         GRAN,
         NALP,
         HINGE,
+        NQUADS,
+        NTRIPLES,
+        TRIG,
+        TURTLE,
         HYNT,
         ROLES,
         NARY_INSTANCE,
