@@ -3,6 +3,7 @@
 import json
 import random
 import time
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -132,12 +133,13 @@ def test_lookalikes_differ_by_case_space_or_unicode_form() -> None:
         Fact("caf\u00e9", "r", "cafe\u0301"),
         Fact("New  York", "r", "new york "),
         Fact("Paris", "R", "Parish"),
+        Fact("\uff30aris", "R", "Parish"),  # a full-width letter
     ]
     finding = audit_of(dataset(train=facts), examples=9).get("lookalike-names")
-    assert finding.count == 6
+    assert finding.count == 8
     assert "new york " in finding.examples[0] + finding.examples[1]
     assert "R ~ r" in finding.examples
-    assert not any("Paris" in text for text in finding.examples)
+    assert not any("Parish" in text for text in finding.examples)
 
 
 @pytest.mark.parametrize(("shared", "same"), [(20, True), (19, True), (18, False), (0, False)])
@@ -153,6 +155,16 @@ def test_pairs_that_everything_joins_say_nothing() -> None:
     assert audit_of(dataset(train=facts)).get("duplicate-relations").count == 2
     with patch.object(relations, "_CROWD", 1):
         assert audit_of(dataset(train=facts)).get("duplicate-relations").count == 0
+
+
+@pytest.mark.parametrize(("mirrored", "symmetric"), [(8, 1), (7, 0)])
+def test_a_rule_needs_four_fifths_of_ten_pairs(mirrored: int, symmetric: int) -> None:
+    both = [("a0", f"b{i}") for i in range(mirrored // 2)]
+    pairs = [*both, *((o, s) for s, o in both)]
+    pairs += [("c", f"d{i}") for i in range(10 - len(pairs))]
+    facts = [Fact(s, "r", o) for s, o in pairs]
+    assert audit_of(dataset(train=facts)).get("symmetric-relations").count == symmetric
+    assert audit_of(dataset(train=facts[:-1])).get("symmetric-relations").count == 0
 
 
 def test_a_narrower_relation_is_no_duplicate_but_one_inverse_suffices() -> None:
@@ -297,7 +309,7 @@ PAYLOADS = (
 def hostile_page() -> str:
     facts = [Fact(name, "r", name, (("<a>", name), ("<a>", "<b>"))) for name in PAYLOADS]
     graph = HKG.from_facts(facts)
-    splits = Splits({"train": graph, "<i>": graph}, "<script>name</script>")
+    splits = Splits({"train": graph, "<i>": graph}, "<script>\u202e\x1bname</script>")
     return page(audit_of(splits, examples=999), stats_of(splits))
 
 
@@ -373,3 +385,8 @@ def test_cleaned_benchmarks_have_no_leak(name: str) -> None:
     cleaned = clean(splits)
     assert not audit_of(cleaned.splits, examples=0).leaks
     assert len(cleaned.splits.train) == len(splits.train)
+
+
+def test_the_guide_explains_every_kind() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "howto" / "audit.md").read_text(encoding="utf-8")
+    assert [kind for kind in KINDS if f"**`{kind}`**" not in guide] == []

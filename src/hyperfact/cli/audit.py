@@ -60,9 +60,12 @@ def audit_command(
     Examples: `hyperfact audit JF17K --html jf17k.html`,
     `hyperfact audit my-data --strict`, `hyperfact audit my-data --fix my-data-clean`
     """
-    if fix is not None:
-        _check_target(dataset, data_dir, fix, force=force)
     splits = load_noted(dataset, data_dir, format, literals)
+    originals = {path.resolve() for path in find_files(dataset, data_dir)[1].values()}
+    if html is not None and html.resolve() in originals:
+        raise UserError(f"{html}: is an original file; name another one for --html")
+    if fix is not None:
+        _check_folder(fix, originals, force=force)
     found = audit_of(splits, examples=examples)
     if html is not None:
         write_texts(html.parent, {html.name: page(found, stats_of(splits))})
@@ -82,14 +85,13 @@ def audit_command(
         raise typer.Exit(1)
 
 
-def _check_target(dataset: str, data_dir: Path | None, target: Path, *, force: bool) -> None:
+def _check_folder(target: Path, originals: set[Path], *, force: bool) -> None:
     """Refuse to write among the original files, or silently over others."""
     if target.exists() and not target.is_dir():
         raise UserError(f"{target}: is a file; --fix needs a folder")
     if not target.is_dir():
         return
-    _, files, _ = find_files(dataset, data_dir)
-    if target.resolve() in {path.resolve().parent for path in files.values()}:
+    if target.resolve() in {path.parent for path in originals}:
         raise UserError(f"{target}: holds the original files; name another folder for --fix")
     if any(target.iterdir()) and not force:
         raise UserError(f"{target}: is not empty; name a new folder, or allow it by --force")

@@ -211,6 +211,7 @@ def test_fix_never_writes_among_the_original_files(leaky: Path, tmp_path: Path) 
         assert run("audit", leaky, "--fix", target) == 2
         assert run("audit", leaky, "--fix", target, "--force") == 2
     assert run("audit", leaky / "train.jsonl", "--fix", leaky, "--force") == 2
+    assert run("audit", leaky, "--html", link / "test.jsonl", "--force") == 2
     assert snapshot(leaky) == before
 
 
