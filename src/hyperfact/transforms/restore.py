@@ -13,11 +13,12 @@ from hyperfact.hkg import HKG, Columns, union
 from hyperfact.kg import KG, TYPED, Kind
 from hyperfact.ragged import Array, Ids, Places, group, offsets_of
 from hyperfact.transforms.blocks import Mask, distinct
-from hyperfact.transforms.stars import equivalent, no_distinction
+from hyperfact.transforms.stars import MODES, equivalent, no_distinction
 
 #: Why a graph is refused; `NotInImageError.reason` is one of these names.
 REASONS = {
     "lossy_transformation": "this transformation does not keep what a fact is made of",
+    "unknown_mode": "the mode says which facts have mediators, and this is no mode",
     "unequal_columns": "the columns of the graph differ in length",
     "unknown_id": "an edge names a node, a relation or a kind that the graph does not have",
     "wrong_kind": "an edge has a kind or a place that this transformation never makes",
@@ -99,6 +100,8 @@ def _written(kg: KG, edge: int) -> str:
 def _check_edges(kg: KG) -> None:
     if kg.transformation not in TYPED:
         raise NotInImageError("lossy_transformation", kg.transformation)
+    if kg.mode not in (MODES if kg.transformation == "equivalent" else (None,)):
+        raise NotInImageError("unknown_mode", repr(kg.mode))
     columns = (kg.relation, kg.target, kg.kind, kg.place)
     if any(len(c) != len(kg) for c in columns) or len(kg.mediator_fact) != kg.num_mediators:
         raise NotInImageError("unequal_columns")
