@@ -66,10 +66,11 @@ def _text(text: str) -> str:
 
 
 def _summary(audit: Audit, stats: Stats) -> str:
-    names = {LEAK: "leaks", WARNING: "warnings", INFO: "notes", OK: "checks passed"}
+    words = {LEAK: "leak", WARNING: "warning", INFO: "note", OK: "passed check"}
+    counts = {severity: len(audit.with_severity(severity)) for severity in words}
     badges = "".join(
-        f'<span class="badge {severity}">{len(audit.with_severity(severity))} {name}</span>'
-        for severity, name in names.items()
+        f'<span class="badge {severity}">{n} {words[severity]}{"" if n == 1 else "s"}</span>'
+        for severity, n in counts.items()
     )
     return f"""<p class="soft">{stats.entities:,} entities ({stats.literals:,} literals),
 {stats.primary_relations:,} primary relations, {stats.attributes:,} attributes</p>

@@ -30,26 +30,38 @@ from hyperfact.errors import DataError, UserError
 from hyperfact.hkg import Splits
 from hyperfact.stats import stats_of
 
+_LONGEST = 400  # characters of one example on a terminal
 _LOOK = {LEAK: "bold red", WARNING: "yellow", INFO: "cyan", OK: "green"}
+
+
+Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 if there is a leak.")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write the report as one HTML file.")]
+Fix = Annotated[
+    Path | None, typer.Option("--fix", help="Write a cleaned dataset to this new folder.")
+]
+To = Annotated[
+    str | None, typer.Option("--to", help="With --fix: format of the files; jsonl if not given.")
+]
+DropTwins = Annotated[
+    bool, typer.Option("--drop-twins", help="With --fix: drop bare twins of qualified facts.")
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Go on although valid is test; overwrite with --fix.")
+]
+Examples = Annotated[int, typer.Option("--examples", min=0, help="Examples for each finding.")]
 
 
 @app.command("audit")
 def audit_command(
     dataset: Dataset = "baseball",
     *,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 if there is a leak.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Write the report as one HTML file.")] = None,
-    fix: Annotated[
-        Path | None, typer.Option(help="Write a cleaned dataset to this folder.")
-    ] = None,
-    to: Annotated[str, typer.Option("--to", help="Format of the cleaned files.")] = "jsonl",
-    drop_twins: Annotated[
-        bool, typer.Option("--drop-twins", help="With --fix: drop bare twins of qualified facts.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Go on although valid is test; overwrite with --fix.")
-    ] = False,
-    examples: Annotated[int, typer.Option(min=0, help="Examples for each finding.")] = 3,
+    strict: Strict = False,
+    html: Html = None,
+    fix: Fix = None,
+    to: To = None,
+    drop_twins: DropTwins = False,
+    force: Force = False,
+    examples: Examples = 3,
     data_dir: DataDir = None,
     format: FormatName = None,
     literals: Literals = "keep",
@@ -60,41 +72,44 @@ def audit_command(
     Examples: `hyperfact audit JF17K --html jf17k.html`,
     `hyperfact audit my-data --strict`, `hyperfact audit my-data --fix my-data-clean`
     """
+    if fix is None and (to is not None or drop_twins):
+        raise UserError("--to and --drop-twins say how to clean; they need --fix FOLDER")
     splits = load_noted(dataset, data_dir, format, literals)
-    originals = {path.resolve() for path in find_files(dataset, data_dir)[1].values()}
-    if html is not None and html.resolve() in originals:
-        raise UserError(f"{html}: is an original file; name another one for --html")
-    if fix is not None:
-        _check_folder(fix, originals, force=force)
+    _check_targets(dataset, data_dir, html, fix, force=force)
     found = audit_of(splits, examples=examples)
     if html is not None:
         write_texts(html.parent, {html.name: page(found, stats_of(splits))})
+        note(f"wrote the report to {html}")
+    if not as_json:
+        print_audit(found)
     stop = found.valid_is_test and not force
     cleaned = clean(splits, drop_twins=drop_twins) if fix is not None and not stop else None
-    files = write(cleaned.splits, fix, format=to) if cleaned is not None and fix is not None else []
+    files = write(cleaned.splits, fix, format=to or "jsonl") if cleaned and fix else []
     if as_json:
         print_json(_as_dict(found, cleaned, files))
-    else:
-        print_audit(found)
+    elif cleaned is not None:
         _print_cleaned(splits, cleaned, files)
-    if html is not None:
-        note(f"wrote the report to {html}")
     if stop:
         raise DataError("valid and test are the same facts; --force goes on all the same")
     if strict and found.leaks:
         raise typer.Exit(1)
 
 
-def _check_folder(target: Path, originals: set[Path], *, force: bool) -> None:
-    """Refuse to write among the original files, or silently over others."""
-    if target.exists() and not target.is_dir():
-        raise UserError(f"{target}: is a file; --fix needs a folder")
-    if not target.is_dir():
+def _check_targets(
+    dataset: str, data_dir: Path | None, html: Path | None, fix: Path | None, *, force: bool
+) -> None:
+    """Refuse to write over or among the original files, or silently over others."""
+    originals = {path.resolve() for path in find_files(dataset, data_dir)[1].values()}
+    if html is not None and html.resolve() in originals:
+        raise UserError(f"{html}: is an original file; name another one for --html")
+    if fix is None or not fix.exists():
         return
-    if target.resolve() in {path.parent for path in originals}:
-        raise UserError(f"{target}: holds the original files; name another folder for --fix")
-    if any(target.iterdir()) and not force:
-        raise UserError(f"{target}: is not empty; name a new folder, or allow it by --force")
+    if not fix.is_dir():
+        raise UserError(f"{fix}: is a file; --fix needs a folder")
+    if fix.resolve() in {path.parent for path in originals}:
+        raise UserError(f"{fix}: holds the original files; name another folder for --fix")
+    if any(fix.iterdir()) and not force:
+        raise UserError(f"{fix}: is not empty; name a new folder, or allow it by --force")
 
 
 def _as_dict(found: Audit, cleaned: Cleaned | None, files: list[Path]) -> dict[str, Any]:
@@ -118,7 +133,7 @@ def print_audit(found: Audit) -> None:
         head = Text(f"{finding.severity}: ", style=_LOOK[finding.severity])
         _console().print(head + Text(f"{finding.sentence} {finding.kind.reason}", style="default"))
         for example in finding.examples:
-            print_text(f"  {example}")
+            print_text(f"  {example if len(example) <= _LONGEST else example[:_LONGEST] + '…'}")
     if found.clear:
         print_text("")
         _console().print(Text(f"Checked, nothing found: {'; '.join(found.clear)}.", style="green"))
@@ -143,9 +158,7 @@ def _console() -> Console:
     return Console(markup=False, highlight=False, emoji=False, width=width)
 
 
-def _print_cleaned(splits: Splits, cleaned: Cleaned | None, files: list[Path]) -> None:
-    if cleaned is None:
-        return
+def _print_cleaned(splits: Splits, cleaned: Cleaned, files: list[Path]) -> None:
     print_text("\nRemoved:" if cleaned.removed else "\nNothing had to be removed.")
     for row in cleaned.removed:
         print_text(f"  {row.count:>9,} from {row.split}: {row.reason}")

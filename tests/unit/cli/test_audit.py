@@ -233,6 +233,11 @@ def test_nothing_is_written_when_nothing_would_be_left(doubled: Path, tmp_path: 
     assert not target.exists()
 
 
+def test_an_option_that_would_do_nothing_is_refused(leaky: Path) -> None:
+    assert run("audit", leaky, "--drop-twins") == 2
+    assert run("audit", leaky, "--to", "parquet") == 2
+
+
 def test_demo_shows_facts_numbers_and_what_to_do_next(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("demo") == 0
     told = capsys.readouterr().out
