@@ -169,9 +169,12 @@ def test_a_renamed_graph_is_isomorphic() -> None:
 def test_damaged_tables_are_refused(file: str, text: str, reason: str, tmp_path: Path) -> None:
     write_kg(equivalent(HKG_EXAMPLE), tmp_path)
     (tmp_path / file).write_text(text)
+    if file == "relations.tsv":
+        (tmp_path / "triples.tsv").write_text("0\t0\t1\n")
     with pytest.raises(DataError) as caught:
         read_kg(tmp_path)
     assert reason in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["parquet", "neo4j", "libkge", "reifiers", "reified"])

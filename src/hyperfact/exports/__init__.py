@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hyperfact.data.output import staged, staged_file
-from hyperfact.errors import DataError, UnknownNameError, UserError
+from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.exports.libkge import read_libkge, write_libkge
 from hyperfact.exports.memory import (
     from_networkx,
@@ -96,6 +96,10 @@ def read_kg(path: str | Path, *, format: str | None = None) -> KG:
     chosen = KG_FORMATS[format] if format is not None else _recognise(path)
     try:
         return kg_of(chosen.read(path))
+    except FormatError:
+        raise
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
     except UnknownNameError as error:
         raise DataError(f"{path}: a role of a relation that is not there: {error}") from None
 
