@@ -117,5 +117,5 @@ class CompGCNLayer(nn.Module):
 
     def relate(self, z: Tensor) -> Tensor:  # (relations, dim)
         """UPD^rel: h_r W_rel, plus h_r when residual."""
-        update = z @ self.w_relation
+        update = (z @ self.w_relation).to(z.dtype)
         return update if self.relation_gate is None else z + self.relation_gate * update

@@ -78,6 +78,7 @@ class Update(nn.Module):
         self, messages: Tensor, h: Tensor, generator: torch.Generator | None
     ) -> Tensor:  # (rows, dim)
         """New vectors of the first nodes from their messages and old vectors."""
+        messages = messages.to(h.dtype)  # products may come in bfloat16
         update = messages if self.norm is None else self.norm(messages)
         if self.activation != "identity":
             update = torch.tanh(update) if self.activation == "tanh" else torch.relu(update)

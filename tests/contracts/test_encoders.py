@@ -1,0 +1,129 @@
+"""What every encoder promises, in each of its forms."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from hyperfact.encoders import ENCODERS
+from hyperfact.encoders.base import Encoder
+from hyperfact.hkg import HKG
+from hyperfact.model import TransEQ
+from tests.support.models import ENCODER_FORMS, model_of, random_facts, toy
+
+FORMS = pytest.mark.parametrize("form", ENCODER_FORMS)
+
+
+def encoder_of(form: str, graph: HKG, *, dim: int = 8, precision: str = "float64") -> Encoder:
+    return model_of(graph, ENCODER_FORMS[form], dim=dim, precision=precision).encoder
+
+
+def test_every_encoder_has_a_form() -> None:
+    assert {options["name"] for options in ENCODER_FORMS.values()} == set(ENCODERS)
+
+
+@FORMS
+@pytest.mark.parametrize("precision", ["float32", "float64", "bfloat16"])
+def test_entities_and_relations_get_finite_vectors_and_mediators_none(
+    form: str, precision: str
+) -> None:
+    graph = toy()
+    model = model_of(graph, ENCODER_FORMS[form], precision=precision)
+    z = model.encode()
+    assert z.entities.shape == (len(graph.entities), 8)
+    assert z.relations.shape == (len(graph.relations), 8)
+    assert z.entities.dtype == (torch.float64 if precision == "float64" else torch.float32)
+    assert z.entities.isfinite().all()
+    assert z.relations.isfinite().all()
+
+
+@FORMS
+def test_every_parameter_gets_a_gradient(form: str) -> None:
+    encoder = encoder_of(form, toy())
+    z = encoder()
+    weights = torch.arange(1, 9).double()
+    torch.autograd.backward((z.entities**2 @ weights).sum() + (z.relations**2 @ weights).sum())
+    silent = [n for n, p in encoder.named_parameters() if p.grad is None or not p.grad.any()]
+    mediators = ["nodes.mediators.common", "nodes.mediators.own"]
+    published = ENCODER_FORMS[form].get("normaliser") == "published"
+    assert silent == (mediators if published else [])  # which the published normaliser silences
+
+
+@FORMS
+def test_gradients_are_true(form: str) -> None:
+    encoder = encoder_of(form, toy(), dim=4)
+    parameters = dict(encoder.named_parameters())
+
+    def outputs(*values: torch.Tensor) -> torch.Tensor:
+        z = torch.func.functional_call(encoder, dict(zip(parameters, values, strict=True)))
+        return torch.cat([z.entities, z.relations])
+
+    assert torch.autograd.gradcheck(outputs, tuple(parameters.values()), eps=1e-6, atol=1e-5)
+
+
+@FORMS
+def test_dropout_needs_a_generator_and_repeats_with_its_seed(form: str) -> None:
+    encoder = encoder_of(form, random_facts(30))
+    encoder.eval()
+    runs = [
+        encoder(generator=None if seed is None else torch.Generator().manual_seed(seed)).entities
+        for seed in (None, None, 1, 1, 2)
+    ]
+    assert torch.equal(runs[0], runs[1])
+    assert torch.equal(runs[2], runs[3])
+    drops = any(ENCODER_FORMS[form].get(k) for k in ("dropout", "hidden_dropout"))
+    assert torch.equal(runs[2], runs[4]) != drops
+
+
+@FORMS
+def test_hidden_edges_are_as_good_as_absent(form: str) -> None:
+    model = model_of(random_facts(30), ENCODER_FORMS[form], precision="float64")
+    model.eval()
+    keep = model.keep_without(np.arange(0, 30, 3))
+    assert 0 < int(keep.sum()) < len(keep)
+    hidden = model.encode(keep=keep).entities
+    rest = replace(
+        model.graph,
+        **{n: getattr(model.graph, n)[keep.numpy()] for n in ("source", "relation", "target")},
+        **{n: getattr(model.graph, n)[keep.numpy()] for n in ("kind", "place")},
+    )
+    other = _encoder_over(model, rest, form)
+    assert torch.allclose(hidden, other, atol=1e-12)
+
+
+def _encoder_over(model: TransEQ, graph: object, form: str) -> torch.Tensor:
+    """The same weights over another graph of the same nodes."""
+    encoder = type(model.encoder)(
+        graph,  # type: ignore[arg-type]
+        dim=8,
+        settings=model.encoder.settings,
+        generator=torch.Generator(),
+    ).double()
+    if form.startswith("rgcn"):  # matrices belong to the relations that occur; none may vanish
+        assert encoder.edges.num_relations == model.encoder.edges.num_relations  # type: ignore
+    encoder.load_state_dict(model.encoder.state_dict())
+    entities: torch.Tensor = encoder.eval()().entities
+    return entities
+
+
+@FORMS
+def test_renaming_entities_renames_the_vectors(form: str) -> None:
+    graph = toy()
+    order = np.random.default_rng(1).permutation(len(graph.entities))  # new id -> old id
+    renamed = HKG.from_facts(graph, entities=[graph.entities[i] for i in order])
+    one, two = (model_of(g, ENCODER_FORMS[form], precision="float64") for g in (graph, renamed))
+    weights = dict(one.encoder.state_dict())
+    for name in ("entities", "nodes.entities"):
+        if name in weights:
+            weights[name] = weights[name][torch.from_numpy(order)]
+    two.encoder.load_state_dict(weights)
+    before, after = one.eval().encode().entities, two.eval().encode().entities
+    assert torch.allclose(before[torch.from_numpy(order)], after, atol=1e-10)
+
+
+def test_no_encoder_touches_the_global_random_state() -> None:
+    before = torch.get_rng_state()
+    for form in ENCODER_FORMS:
+        model_of(toy(), ENCODER_FORMS[form]).encode(generator=torch.Generator())
+    assert torch.equal(before, torch.get_rng_state())

@@ -1,0 +1,95 @@
+"""Small models over small graphs, on one thread so that bits repeat."""
+
+import random
+from typing import Any
+
+import torch
+
+from hyperfact.assembly import build, resolve
+from hyperfact.config import ExperimentConfig
+from hyperfact.facts import Fact
+from hyperfact.hkg import HKG
+from hyperfact.kg import Representations
+from hyperfact.model import TransEQ
+from hyperfact.transforms import equivalent
+
+#: Every encoder with each of its forms.
+ENCODER_FORMS: dict[str, dict[str, Any]] = {
+    "lookup": {"name": "lookup"},
+    "compgcn": {"name": "compgcn"},
+    "compgcn-sub": {"name": "compgcn", "composition": "sub", "layers": 2},
+    "compgcn-mult": {"name": "compgcn", "composition": "mult", "normaliser": "mean"},
+    "compgcn-corr": {"name": "compgcn", "composition": "corr", "normaliser": "published"},
+    "compgcn-plain": {
+        "name": "compgcn",
+        "residual": False,
+        "activation": "tanh",
+        "layers": 2,
+        "hidden_dropout": 0.1,
+    },
+    "compgcn-bare": {"name": "compgcn", "batch_norm": False, "dropout": 0.2, "layers": 3},
+    "rgcn": {"name": "rgcn"},
+    "rgcn-block": {"name": "rgcn", "decomposition": "block", "parts": 4, "layers": 2},
+    "rgcn-full": {"name": "rgcn", "decomposition": "full", "normaliser": "global"},
+}
+
+
+def toy() -> HKG:
+    """Arities 2 to 5, a repeated attribute, a repeated entity, twins and a lonely entity."""
+    facts = [
+        Fact("a", "r", "b"),
+        Fact("a", "r", "b", (("p", "c"),)),
+        Fact("a", "r", "c", (("p", "d"), ("q", "e"))),
+        Fact("b", "s", "c", (("p", "d"), ("p", "e"))),
+        Fact("c", "s", "c", (("q", "a"), ("p", "a"), ("u", "f"))),
+        Fact("f", "t", "a"),
+        Fact("d", "t", "e", (("u", "b"),)),
+    ]
+    return HKG.from_facts(facts, entities="abcdefg")
+
+
+def random_facts(count: int, *, entities: int = 25, seed: int = 0) -> HKG:
+    """Random facts of arity 2 to 5 over few entities."""
+    rng = random.Random(seed)
+    names = [f"e{i}" for i in range(entities)]
+    found: dict[Fact, None] = {}
+    while len(found) < count:
+        pairs = [(f"a{rng.randrange(3)}", rng.choice(names)) for _ in range(rng.choice((0, 1, 3)))]
+        fact = Fact(rng.choice(names), f"r{rng.randrange(3)}", rng.choice(names), tuple(pairs))
+        found[fact] = None
+    return HKG.from_facts(found, entities=names)
+
+
+def config_of(**sections: dict[str, Any]) -> ExperimentConfig:
+    """A complete configuration; sections not given keep their defaults."""
+    return resolve(ExperimentConfig.from_dict(sections))
+
+
+def model_of(
+    graph: HKG,
+    encoder: dict[str, Any] | None = None,
+    decoder: dict[str, Any] | None = None,
+    *,
+    dim: int = 8,
+    precision: str = "float32",
+    seed: int = 0,
+) -> TransEQ:
+    """A new model of these facts, on one thread."""
+    torch.set_num_threads(1)
+    config = config_of(
+        encoder=encoder or {"name": "lookup"},
+        decoder=decoder or {"name": "mdistmult"},
+        training={"dim": dim, "precision": precision},
+    )
+    return build(config, equivalent(graph), torch.Generator().manual_seed(seed))
+
+
+def representations(
+    entities: int, relations: int, dim: int, *, scale: float = 0.3, seed: int = 0
+) -> Representations:
+    """Random vectors in double precision."""
+    generator = torch.Generator().manual_seed(seed)
+    draw = (
+        torch.randn(n, dim, generator=generator).double() * scale for n in (entities, relations)
+    )
+    return Representations(*draw)

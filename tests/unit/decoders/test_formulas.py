@@ -1,0 +1,144 @@
+"""Decoders against their formulas in plain loops."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from hyperfact.batches import FactBatch
+from hyperfact.decoders.hype import HypE, HypESettings
+from hyperfact.decoders.mdistmult import MDistMult, MDistMultSettings
+from hyperfact.decoders.mtransh import MTransH, MTransHSettings
+from hyperfact.decoders.transformer import Block, Transformer, TransformerSettings
+from hyperfact.errors import ConfigError
+from hyperfact.hkg import HKG
+from tests.support.models import representations, toy
+
+DIM, SCALE = 6, 0.3
+
+
+def options(graph: HKG, **more: object) -> dict[str, object]:
+    generator = torch.Generator().manual_seed(0)
+    return {
+        "dim": DIM,
+        "num_entities": len(graph.entities),
+        "scale": SCALE,
+        "generator": generator,
+    } | more
+
+
+def ids(graph: HKG, row: int) -> tuple[list[int], list[int]]:
+    """Entities of the slots, and the relation with the attributes."""
+    c = graph.columns
+    part = slice(c.offsets[row], c.offsets[row + 1])
+    entities = [int(c.subject[row]), int(c.object[row]), *map(int, c.values[part])]
+    return entities, [int(c.relation[row]), *map(int, c.attributes[part])]
+
+
+@pytest.mark.parametrize("pooling", ["mean", "sum"])
+def test_mdistmult(pooling: str) -> None:
+    graph = toy()
+    z = representations(len(graph.entities), len(graph.relations), DIM)
+    decoder = MDistMult(**options(graph, settings=MDistMultSettings(pooling=pooling)))  # type: ignore
+    facts = FactBatch.of(graph, np.arange(len(graph)))
+    scores = decoder.score(facts, torch.zeros(len(graph), dtype=torch.long), z)
+    for row in range(len(graph)):
+        entities, relations = ids(graph, row)
+        total = 0.0
+        for k in range(DIM):
+            pooled = sum(float(z.relations[r, k]) for r in relations)
+            pooled /= len(relations) if pooling == "mean" else 1
+            factors = [float(z.entities[e, k]) / SCALE for e in entities]
+            total += pooled / SCALE / math.sqrt(DIM) * math.prod(factors)
+        assert float(scores[row]) == pytest.approx(total, rel=1e-9)
+
+
+def test_hype() -> None:
+    graph = toy()
+    z = representations(len(graph.entities), len(graph.relations), DIM)
+    decoder = HypE(**options(graph, settings=HypESettings(channels=3))).double()  # type: ignore
+    facts = FactBatch.of(graph, np.arange(len(graph)))
+    with torch.no_grad():
+        decoder.bias += 0.1
+        scores = decoder.score(facts, torch.zeros(len(graph), dtype=torch.long), z)
+        for row in range(len(graph)):
+            entities, relations = ids(graph, row)
+            product = torch.stack([z.relations[r] for r in relations]).mean(0) / SCALE
+            for slot, e in enumerate(entities):
+                mix = decoder.mixes[min(slot, 2)]
+                if slot >= 2:
+                    mix = mix + z.relations[relations[slot - 1]] @ decoder.attribute_mix
+                maps = sum(mix[c] * decoder.filters[c] for c in range(3))
+                product = product * ((z.entities[e] / SCALE) @ maps + decoder.bias)
+            assert float(scores[row]) == pytest.approx(float(product.sum()) / math.sqrt(DIM))
+
+
+def test_hype_tells_subject_from_object_and_mdistmult_does_not() -> None:
+    graph = toy()
+    z = representations(len(graph.entities), len(graph.relations), DIM)
+    facts = FactBatch(
+        torch.tensor([[0, 1], [1, 0]]),
+        torch.zeros(2, 1, dtype=torch.long),
+        torch.ones(2, 2, dtype=torch.bool),
+    )
+    slots = torch.zeros(2, dtype=torch.long)
+    symmetric = MDistMult(**options(graph, settings=MDistMultSettings())).score(facts, slots, z)  # type: ignore
+    assert torch.allclose(symmetric[0], symmetric[1])
+    one, two = HypE(**options(graph, settings=HypESettings())).double().score(facts, slots, z)  # type: ignore
+    assert abs(float((one - two).detach())) > 1e-4
+
+
+def test_mtransh() -> None:
+    graph = toy()
+    z = representations(len(graph.entities), len(graph.relations), DIM)
+    decoder = MTransH(**options(graph, settings=MTransHSettings())).double()  # type: ignore
+    facts = FactBatch.of(graph, np.arange(len(graph)))
+    unit = SCALE * math.sqrt(DIM)
+    with torch.no_grad():
+        scores = decoder.score(facts, torch.ones(len(graph), dtype=torch.long), z)
+        for row in range(len(graph)):
+            entities, relations = ids(graph, row)
+            pooled = torch.stack([z.relations[r] for r in relations]).mean(0) / unit
+            nu = pooled @ decoder.normal
+            nu = nu / nu.norm()
+            total = pooled @ decoder.translation
+            for slot, e in enumerate(entities):
+                role = relations[0] if slot < 2 else relations[slot - 1]
+                kind = min(slot, 2)
+                c = z.relations[role] / SCALE @ decoder.roles[:, kind] + decoder.role_bias[kind]
+                vector = z.entities[e] / unit
+                total = total + c * (vector - (vector @ nu) * nu)
+            expected = -decoder.log_temperature.exp() * total.square().sum()
+            assert float(scores[row]) == pytest.approx(float(expected))
+
+
+def test_a_block_is_torch_s_own() -> None:
+    settings = TransformerSettings(heads=2, feedforward=10, dropout=0.0)
+    block = Block(DIM, settings, torch.Generator().manual_seed(0)).double()
+    other = nn.TransformerEncoderLayer(
+        DIM, 2, dim_feedforward=10, dropout=0.0, batch_first=True, dtype=torch.float64
+    )
+    other.load_state_dict(
+        {
+            "self_attn.in_proj_weight": block.qkv.weight,
+            "self_attn.in_proj_bias": block.qkv.bias,
+            "self_attn.out_proj.weight": block.out.weight,
+            "self_attn.out_proj.bias": block.out.bias,
+            **{f"linear1.{n}": p for n, p in block.inner.named_parameters()},
+            **{f"linear2.{n}": p for n, p in block.outer.named_parameters()},
+            **{f"norm1.{n}": p for n, p in block.norm_1.named_parameters()},
+            **{f"norm2.{n}": p for n, p in block.norm_2.named_parameters()},
+        }
+    )
+    x = torch.randn(3, 5, DIM, generator=torch.Generator().manual_seed(1)).double()
+    absent = torch.tensor([[False] * 5, [False] * 3 + [True] * 2, [False] * 4 + [True]])
+    mine = block(x, absent, None)
+    theirs = other(x, src_key_padding_mask=absent)
+    assert torch.allclose(mine[~absent], theirs[~absent], atol=1e-12)
+
+
+def test_heads_must_divide_the_dimension() -> None:
+    with pytest.raises(ConfigError, match=r"heads = 4 must divide training.dim = 6"):
+        Transformer(**options(toy(), settings=TransformerSettings()))  # type: ignore

@@ -1,0 +1,133 @@
+"""CompGCN against its formula, edge by edge."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from hyperfact.encoders.compgcn import CompGCN
+from hyperfact.encoders.compositions import Composition, compose, fold
+from hyperfact.errors import ConfigError
+from tests.support.models import model_of, random_facts, toy
+
+COMPOSITIONS: tuple[Composition, ...] = ("sub", "mult", "corr", "rotate")
+
+
+def naive_compose(x: list[float], r: list[float], composition: str) -> list[float]:
+    d = len(x)
+    if composition == "sub":
+        return [a - b for a, b in zip(x, r, strict=True)]
+    if composition == "mult":
+        return [a * b for a, b in zip(x, r, strict=True)]
+    if composition == "corr":
+        return [sum(x[i] * r[(i + k) % d] for i in range(d)) for k in range(d)]
+    h = d // 2
+    product = [complex(x[i], x[i + h]) * complex(r[i], r[i + h]) for i in range(h)]
+    return [z.real for z in product] + [z.imag for z in product]
+
+
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+def test_compositions_are_their_formulas(composition: Composition) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, r = torch.randn(2, 6, generator=generator).double()
+    expected = torch.tensor(naive_compose(x.tolist(), r.tolist(), composition)).double()
+    assert torch.allclose(compose(x, r, composition), expected)
+
+
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+def test_the_self_loop_folds_into_its_matrix(composition: Composition) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, weight = (torch.randn(6, 6, generator=generator).double() for _ in range(2))
+    r = torch.randn(6, generator=generator).double()
+    matrix, bias = fold(r, weight, composition)
+    folded = x @ matrix + (0 if bias is None else bias)
+    assert torch.allclose(folded, compose(x, r.expand_as(x), composition) @ weight)
+
+
+def weight_of(graph: Any, edge: int, direction: str, normaliser: str) -> float:
+    source, target = graph.source, graph.target
+    sender, receiver = (source, target) if direction == "direct" else (target, source)
+    received = int((receiver == receiver[edge]).sum())
+    if normaliser == "mean":
+        return 1 / received
+    if normaliser == "published":  # received edges at both ends, infinite becomes 0
+        other = int((receiver == sender[edge]).sum())
+        return 0.0 if other == 0 else (received * other) ** -0.5
+    return float((received * int((sender == sender[edge]).sum())) ** -0.5)
+
+
+def naive_layer(encoder: CompGCN, graph: Any, composition: str, normaliser: str) -> Tensor:
+    """1/3 of each direction and of the loop, message by message, then x + g * BN(…)."""
+    layer: Any = encoder.layers[0]
+    h, z = encoder.nodes(), encoder.relations
+    types = len(z) // 2
+    total = torch.zeros_like(h)
+    for e in range(len(graph)):
+        s, t = int(graph.source[e]), int(graph.target[e])
+        r = int(graph.edge_type[e])
+        for direction, u, v, kind, matrix in (
+            ("direct", s, t, r, layer.w_direct),
+            ("inverse", t, s, r + types, layer.w_inverse),
+        ):
+            phi = torch.tensor(naive_compose(h[u].tolist(), z[kind].tolist(), composition))
+            total[v] += weight_of(graph, e, direction, normaliser) * phi.double() @ matrix / 3
+    loop = [naive_compose(row, layer.loop[0].tolist(), composition) for row in h.tolist()]
+    total = (total + torch.tensor(loop).double() @ layer.w_loop / 3)[: encoder.num_entities]
+    normal = (total - total.mean(0)) / (total.var(0, unbiased=False) + 1e-5).sqrt()
+    result: Tensor = h[: encoder.num_entities] + layer.update.gate * normal
+    return result
+
+
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+@pytest.mark.parametrize("normaliser", ["symmetric", "mean", "published"])
+def test_a_layer_is_its_formula(composition: Composition, normaliser: str) -> None:
+    options = {"name": "compgcn", "composition": composition, "normaliser": normaliser}
+    model = model_of(toy(), options, precision="float64")
+    assert isinstance(model.encoder, CompGCN)
+    with torch.no_grad():
+        expected = naive_layer(model.encoder, model.graph, composition, normaliser)
+        assert torch.allclose(model.encode().entities, expected, atol=1e-10)
+        z = model.encoder.relations[: len(toy().relations)]
+        layer: Any = model.encoder.layers[0]
+        related = z + layer.relation_gate * (z @ layer.w_relation)
+        assert torch.allclose(model.encode().relations, related)
+
+
+@pytest.mark.parametrize(("normaliser", "heard"), [("symmetric", 1), ("mean", 1), ("published", 0)])
+def test_mediators_influence_entities_unless_normalised_as_published(
+    normaliser: str, heard: int
+) -> None:
+    model = model_of(random_facts(40), {"name": "compgcn", "normaliser": normaliser})
+    encoder: Any = model.encoder
+    own = encoder.nodes.mediators.own
+    (gradient,) = torch.autograd.grad(
+        (model.encode().entities * torch.arange(8)).pow(2).sum(), own, allow_unused=True
+    )
+    assert int((gradient != 0).any(dim=1).float().mean().round()) == heard
+    assert bool(gradient.any()) == bool(heard)
+
+
+def test_the_encoder_starts_near_the_identity() -> None:
+    model = model_of(random_facts(40), {"name": "compgcn"}, dim=16, precision="float64")
+    encoder: Any = model.encoder
+    moved = model.encode().entities - encoder.nodes.entities
+    assert float(moved.detach().std()) == pytest.approx(0.1, rel=0.01)
+
+
+def test_rotate_needs_pairs() -> None:
+    with pytest.raises(ConfigError, match="must be even, got 7"):
+        model_of(toy(), {"name": "compgcn"}, dim=7)
+
+
+def test_hiding_recounts_degrees() -> None:
+    model = model_of(random_facts(20), {"name": "compgcn", "normaliser": "mean"})
+    keep = model.keep_without(np.arange(10))
+    encoder: Any = model.encoder
+    direct, inverse = encoder.view.weights(keep)
+    assert not direct[~keep].any()
+    target = torch.from_numpy(model.graph.target.astype(np.int64))
+    sums = torch.zeros(model.graph.num_nodes).double().index_add(0, target, direct)
+    assert set(sums.round(decimals=9).tolist()) <= {0.0, 1.0}
+    assert inverse.shape == direct.shape
