@@ -1,1 +1,29 @@
 """Fused CPU kernels of graph encoders, losses and ranking, each with a plain PyTorch reference."""
+
+from hyperfact.kernels.basis import aggregate_weighted
+from hyperfact.kernels.blocks import block_aggregate
+from hyperfact.kernels.compose import COMPOSITIONS, Composition, compose_aggregate
+from hyperfact.kernels.cross_entropy import has_fast_bfloat16, softmax_cross_entropy
+from hyperfact.kernels.dropout import dropout
+from hyperfact.kernels.graph import EdgeIndex
+from hyperfact.kernels.memory import keep_freed_memory
+from hyperfact.kernels.ranking import RankCounts, count_rivals
+from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
+
+__all__ = [
+    "COMPOSITIONS",
+    "Composition",
+    "EdgeIndex",
+    "RankCounts",
+    "SoftmaxOptions",
+    "Targets",
+    "aggregate_weighted",
+    "block_aggregate",
+    "compose_aggregate",
+    "count_rivals",
+    "dropout",
+    "has_fast_bfloat16",
+    "keep_freed_memory",
+    "softmax_cross_entropy",
+    "softmax_loss_",
+]

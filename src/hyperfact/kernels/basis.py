@@ -14,7 +14,7 @@ from hyperfact.kernels import reference
 from hyperfact.kernels.dispatch import apply, check_graph, has_kernels
 from hyperfact.kernels.graph import EdgeIndex, Grouping
 from hyperfact.kernels.jit import Array, kernel, prefetch_row, reducing_kernel
-from hyperfact.kernels.memory import array, empty_like_rows
+from hyperfact.kernels.memory import array, empty_aligned
 from hyperfact.kernels.threads import parallel_for, parallel_rows, ragged_bounds
 
 
@@ -56,7 +56,7 @@ class _AggregateWeighted(torch.autograd.Function):
         ctx.save_for_backward(x, coefficients, weights)
         ctx.edges = edges
         bases, dim = coefficients.shape[1], x.shape[1]
-        h = empty_like_rows(x, rows, bases * dim)
+        h = empty_aligned(x, rows, bases * dim)
         side, arrays = edges.by_target, (array(x), array(coefficients), array(weights), array(h))
         parallel_rows(
             lambda low, high: _forward(*arrays, side, low, high),
@@ -70,8 +70,8 @@ class _AggregateWeighted(torch.autograd.Function):
         x, coefficients, weights = ctx.saved_tensors
         edges: EdgeIndex = ctx.edges
         bounds, side = edges.source_parts, edges.by_source
-        dx = empty_like_rows(x, *x.shape)
-        partials = array(empty_like_rows(x, len(bounds) - 1, *coefficients.shape))
+        dx = empty_aligned(x, *x.shape)
+        partials = array(empty_aligned(x, len(bounds) - 1, *coefficients.shape))
         arrays = (
             array(x),
             array(coefficients),

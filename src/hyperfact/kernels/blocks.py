@@ -16,7 +16,7 @@ from hyperfact.kernels.dispatch import apply, check_graph, has_kernels
 from hyperfact.kernels.graph import EdgeIndex, Grouping
 from hyperfact.kernels.jit import Array, kernel
 from hyperfact.kernels.matrices import MatrixAggregate
-from hyperfact.kernels.memory import array, empty_like_rows
+from hyperfact.kernels.memory import array, empty_aligned
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
 
@@ -68,7 +68,7 @@ class _BlockAggregate(torch.autograd.Function):
         side, transposed = edges.by_relation, matrices.transpose(2, 3)
         back = edges.reversed.by_relation
         dx = _multiply_blocks(gradient, transposed, weights, back, edges.num_nodes)
-        dq = empty_like_rows(matrices, *matrices.shape).zero_()
+        dq = empty_aligned(matrices, *matrices.shape).zero_()
         arrays = (array(x), array(gradient), array(weights), array(dq))
         parallel_rows(
             lambda low, high: _outer(*arrays, side, low, high),
@@ -80,7 +80,7 @@ class _BlockAggregate(torch.autograd.Function):
 def _multiply_blocks(
     x: Tensor, matrices: Tensor, weights: Tensor, side: Grouping, rows: int
 ) -> Tensor:
-    y = empty_like_rows(x, rows, matrices.shape[1] * matrices.shape[3]).zero_()
+    y = empty_aligned(x, rows, matrices.shape[1] * matrices.shape[3]).zero_()
     arrays = (array(x), array(matrices), array(weights), array(y))
     parallel_rows(
         lambda low, high: _multiply(*arrays, side, low, high),

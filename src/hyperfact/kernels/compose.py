@@ -15,7 +15,7 @@ from hyperfact.kernels import reference
 from hyperfact.kernels.dispatch import apply, check_graph, has_kernels
 from hyperfact.kernels.graph import EdgeIndex, Grouping
 from hyperfact.kernels.jit import Array, kernel, prefetch_row
-from hyperfact.kernels.memory import array, empty_like_rows
+from hyperfact.kernels.memory import array, empty_aligned
 from hyperfact.kernels.threads import parallel_for, parallel_rows, ragged_bounds
 
 Composition = Literal["sub", "mult", "rotate", "corr"]
@@ -74,7 +74,10 @@ def _check(x: Tensor, z: Tensor, composition: str) -> None:
 
 
 def _correlate(x: Tensor, z: Tensor, edges: EdgeIndex, weights: Tensor, rows: int) -> Tensor:
-    """Correlation is conj(rfft x) * rfft z: a rotation of spectra stored as two halves."""
+    """Correlation is conj(rfft x) * rfft z: a rotation of spectra stored as two halves.
+
+    The transforms are torch's, and may differ in the last bits between numbers of threads.
+    """
     dim = x.shape[1]
     x_hat, z_hat = torch.fft.rfft(x), torch.fft.rfft(z)  # (nodes, dim // 2 + 1) complex
     halves = apply(
@@ -86,6 +89,8 @@ def _correlate(x: Tensor, z: Tensor, edges: EdgeIndex, weights: Tensor, rows: in
         _ROTATE,
         rows,
     )  # (rows, 2 * (dim // 2 + 1))
+    if rows == 0:  # which MKL's transform refuses
+        return halves[:, :dim]
     y: Tensor = torch.fft.irfft(torch.complex(*halves.chunk(2, dim=1)), n=dim)
     return y
 
@@ -99,7 +104,7 @@ class _ComposeAggregate(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(x, z, weights)
         ctx.edges, ctx.code, ctx.rows = edges, code, rows
-        y = empty_like_rows(x, rows, x.shape[1])
+        y = empty_aligned(x, rows, x.shape[1])
         side, arrays = edges.by_target, (array(x), array(z), array(weights), array(y))
         parallel_rows(
             lambda low, high: _forward(code, *arrays, side, low, high),
@@ -114,9 +119,9 @@ class _ComposeAggregate(torch.autograd.Function):
         edges: EdgeIndex = ctx.edges
         bounds, side = edges.source_parts, edges.by_source
         need_x, need_z = ctx.needs_input_grad[:2]
-        dx = empty_like_rows(x, *(x.shape if need_x else (0, 0)))
+        dx = empty_aligned(x, *(x.shape if need_x else (0, 0)))
         partial_shape = (len(bounds) - 1, z.shape[0] if need_z else 0, z.shape[1])
-        partials = array(empty_like_rows(z, *partial_shape))  # (parts, relations or 0, dim)
+        partials = array(empty_aligned(z, *partial_shape))  # (parts, relations or 0, dim)
         arrays = (array(x), array(z), array(weights), array(gradient), array(dx))
         parallel_for(
             lambda i: _backward(ctx.code, *arrays, partials[i], side, bounds[i], bounds[i + 1]),

@@ -22,6 +22,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _EXACT_ORDER = {"contract"}
 #: A sum over a row may also be split over vector lanes, always in the same way on one machine.
 _FREE_ORDER = {"contract", "reassoc", "nsz"}
+#: A search for the largest number: NaN need not win, and is found by the sum that follows.
+_NO_NAN = {"nnan", "nsz"}
 _LINE = 64  # bytes that one prefetch brings
 
 
@@ -33,6 +35,11 @@ def kernel(function: F) -> F:
 def reducing_kernel(function: F) -> F:
     """The same for functions whose inner loop sums up a row."""
     return _compile(function, _FREE_ORDER)
+
+
+def comparing_kernel(function: F) -> F:
+    """The same for functions whose inner loop looks for a maximum."""
+    return _compile(function, _NO_NAN)
 
 
 def _compile(function: F, fastmath: set[str]) -> F:

@@ -14,7 +14,7 @@ from torch.autograd.function import once_differentiable
 
 from hyperfact.kernels.graph import EdgeIndex, Pairs
 from hyperfact.kernels.jit import Array, kernel
-from hyperfact.kernels.memory import array, empty_like_rows
+from hyperfact.kernels.memory import array, empty_aligned
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
 _CHUNK = 4096  # rows: 3 MB for 200 float32 columns
@@ -45,9 +45,9 @@ class MatrixAggregate(torch.autograd.Function):
 
 
 def _multiply(x: Tensor, matrices: Tensor, weights: Tensor, pairs: Pairs, rows: int) -> Tensor:
-    y = empty_like_rows(x, rows, matrices.shape[2]).zero_()
-    received = empty_like_rows(x, _CHUNK, x.shape[1])
-    product = empty_like_rows(x, _CHUNK, matrices.shape[2])
+    y = empty_aligned(x, rows, matrices.shape[2]).zero_()
+    received = empty_aligned(x, _CHUNK, x.shape[1])
+    product = empty_aligned(x, _CHUNK, matrices.shape[2])
     for start, stop in _chunks(pairs):
         _gather(x, weights, pairs, start, received[: stop - start])
         for r, a, b in _relations(pairs, start, stop):
@@ -58,9 +58,9 @@ def _multiply(x: Tensor, matrices: Tensor, weights: Tensor, pairs: Pairs, rows: 
 
 def _outer(x: Tensor, gradient: Tensor, weights: Tensor, pairs: Pairs) -> Tensor:
     relations = len(pairs.relation_offsets) - 1
-    dw = empty_like_rows(x, relations, x.shape[1], gradient.shape[1]).zero_()
-    received = empty_like_rows(x, _CHUNK, x.shape[1])
-    for start, stop in _chunks(pairs):
+    dw = empty_aligned(x, relations, x.shape[1], gradient.shape[1]).zero_()
+    received = empty_aligned(x, _CHUNK, x.shape[1])
+    for start, stop in _chunks(pairs) if len(gradient) else ():
         _gather(x, weights, pairs, start, received[: stop - start])
         targets = torch.from_numpy(pairs.target[start:stop].astype(np.int64))
         known = targets < len(gradient)  # targets beyond the computed rows have no gradient

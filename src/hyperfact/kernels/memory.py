@@ -1,6 +1,7 @@
 """New tensors for results of kernels, and how the process keeps its memory."""
 
 import ctypes
+import math
 import os
 
 import numpy as np
@@ -11,15 +12,20 @@ from hyperfact.kernels.jit import Array
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _KEEP_BYTES = 2**31 - 1
+_ALIGNMENT = 64
 
 
-def empty_like_rows(like: Tensor, *shape: int) -> Tensor:
+def empty_aligned(like: Tensor, *shape: int) -> Tensor:
     """Make a CPU tensor of `like`'s dtype, with memory that NumPy asked for.
 
     NumPy requests huge pages for large arrays and torch by default does not; first touching fresh
-    memory of some 40 MB was measured five times faster with them.
+    memory of some 40 MB was measured five times faster with them. Rows begin at a multiple of 64
+    bytes as in torch, for matrix products may round otherwise on other alignments.
     """
-    return torch.from_numpy(np.empty(shape, dtype=array(like).dtype))
+    size = math.prod(shape) * like.element_size()
+    memory = np.empty(size + _ALIGNMENT, dtype=np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return torch.from_numpy(memory[start : start + size]).view(like.dtype).view(shape)
 
 
 def array(tensor: Tensor) -> Array:

@@ -7,13 +7,14 @@ import torch
 from torch import Tensor
 
 from hyperfact.kernels.graph import EdgeIndex
+from hyperfact.kernels.softmax import SoftmaxOptions, Targets
 
 
 def compose(x: Tensor, z: Tensor, composition: str) -> Tensor:  # (…, dim)
     """phi(x, z) for matching rows."""
     if composition == "sub":
         return x - z
-    if composition == "mult":
+    if composition == "mult" or not x.numel():  # MKL's transform refuses an empty batch
         return x * z
     if composition == "corr":
         spectrum = torch.fft.rfft(x).conj() * torch.fft.rfft(z)
@@ -52,3 +53,56 @@ def block_aggregate(
     messages = torch.einsum("ebi,ebio->ebo", parts, matrices.index_select(0, relation))
     messages = messages.flatten(1) * weights[:, None]  # (edges, blocks * size_out)
     return x.new_zeros(edges.num_nodes, messages.shape[1]).index_add(0, target, messages)[:rows]
+
+
+def dropout(x: Tensor, p: float, *, keep: Tensor) -> Tensor:
+    """See `dropout.dropout`, for a mask that is given."""
+    return torch.where(keep.to(x.device), x / (1 - p), x.new_zeros(()))
+
+
+def count_rivals(
+    scores: Tensor, targets: Tensor, offsets: Tensor, filtered: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """See `ranking.count_rivals`."""
+    rival = ~membership(scores, offsets, filtered)  # (batch, candidates)
+    rival.scatter_(1, targets[:, None], value=False)
+    score = scores.gather(1, targets[:, None])
+    greater, equal = (scores > score) & rival, (scores == score) & rival
+    return greater.sum(dim=1), equal.sum(dim=1), scores.isfinite().all(dim=1)
+
+
+def membership(matrix: Tensor, offsets: Tensor, ids: Tensor) -> Tensor:  # (rows, columns) bool
+    """Which places of `matrix` the ragged ids name."""
+    row = torch.arange(len(matrix), device=matrix.device).repeat_interleave(offsets.diff())
+    mask = torch.zeros_like(matrix, dtype=torch.bool).flatten()
+    return mask.index_fill_(0, row * matrix.shape[1] + ids, value=True).view_as(matrix)
+
+
+def softmax_cross_entropy(
+    queries: Tensor,
+    entities: Tensor,
+    targets: Targets,
+    bias: Tensor | None,
+    options: SoftmaxOptions,
+) -> Tensor:  # (batch,)
+    """See `cross_entropy.softmax_cross_entropy`; the loss of each query."""
+    logits = queries @ entities.T
+    return softmax_loss(logits if bias is None else logits + bias, targets, options)
+
+
+def softmax_loss(logits: Tensor, targets: Targets, options: SoftmaxOptions) -> Tensor:  # (batch,)
+    """See `softmax.softmax_loss_`."""
+    offsets, answers = targets.offsets.to(logits.device), targets.answers.to(logits.device)
+    counts = offsets.diff()
+    row = torch.arange(len(logits), device=logits.device).repeat_interleave(counts)
+    candidates = logits.index_select(0, row)  # (answers, entities)
+    score = candidates.gather(1, answers[:, None])[:, 0]
+    excluded = torch.zeros_like(candidates, dtype=torch.bool)
+    if options.mask_others:
+        excluded = membership(logits, offsets, answers).index_select(0, row)
+        excluded = excluded.scatter(1, answers[:, None], value=False)
+    log_mass = candidates.masked_fill(excluded, -torch.inf).logsumexp(dim=1)
+    mean = candidates.masked_fill(excluded, 0).sum(dim=1) / (~excluded).sum(dim=1)
+    loss = log_mass - (1 - options.smoothing) * score - options.smoothing * mean
+    total = logits.new_zeros(len(logits)).index_add(0, row, loss) / counts.clamp(min=1)
+    return total if targets.weights is None else total * targets.weights.to(total)

@@ -1,0 +1,148 @@
+"""Softmax cross-entropy of queries against every entity, without a matrix of all logits.
+
+Logits exist for a block of queries only; there the gradient takes their place and is multiplied
+back at once, so that the backward pass has nothing left to do but to scale.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from hyperfact.errors import DataError
+from hyperfact.kernels import reference
+from hyperfact.kernels.dispatch import apply, has_kernels
+from hyperfact.kernels.memory import empty_aligned
+from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
+
+_BLOCK_BYTES = 16 * 2**20  # of logits: enough for the matrix products, small beside the rest
+
+
+def softmax_cross_entropy(
+    queries: Tensor,  # (batch, dim)
+    entities: Tensor,  # (entities, dim)
+    *,
+    targets: Targets,
+    bias: Tensor | None = None,  # (entities,)
+    options: SoftmaxOptions | None = None,
+    dtype: torch.dtype | None = None,
+) -> Tensor:  # ()
+    """Sum the losses of all queries, where `queries @ entities.T + bias` are the logits.
+
+    Args:
+        queries: A vector for each query.
+        entities: A vector for each candidate.
+        targets: The answers, and the weight of each query.
+        bias: A number for each candidate.
+        options: How a query is judged.
+        dtype: Of the products and logits, torch.bfloat16 to halve them; sums stay in that of the
+            queries, which is the default.
+
+    Raises:
+        DataError: Shapes or dtypes that do not fit.
+    """
+    options = options or SoftmaxOptions()
+    if queries.dtype != entities.dtype or queries.shape[1:] != entities.shape[1:]:
+        here, there = (f"{t.dtype} {tuple(t.shape)}" for t in (queries, entities))
+        raise DataError(f"queries and entities must be alike, got {here} and {there}")
+    targets.check(len(queries), len(entities))
+    if not has_kernels(queries):
+        return reference.softmax_cross_entropy(queries, entities, targets, bias, options).sum()
+    return apply(_CrossEntropy, queries, entities, bias, targets, options, dtype or queries.dtype)
+
+
+def has_fast_bfloat16() -> bool:
+    """Whether this CPU multiplies bfloat16 in hardware; without that it is slower than float32."""
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name, False) for name in ("amx_bf16", "avx512_bf16"))
+
+
+class _Gradients(NamedTuple):
+    """Sums over blocks, in the order of the inputs; None where no gradient is wanted."""
+
+    queries: Tensor | None
+    entities: Tensor | None
+    bias: Tensor | None
+
+
+class _CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        queries: Tensor,
+        entities: Tensor,
+        bias: Tensor | None,
+        targets: Targets,
+        options: SoftmaxOptions,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        gradients = _Gradients(
+            *(
+                empty_aligned(tensor, *tensor.shape) if tensor is not None and needed else None
+                for tensor, needed in zip(
+                    (queries, entities, bias), ctx.needs_input_grad, strict=False
+                )
+            )
+        )
+        inputs = (queries.detach(), entities.detach(), None if bias is None else bias.detach())
+        loss = _blocks(inputs, targets, options, gradients, dtype)
+        ctx.save_for_backward(*gradients)
+        return loss
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
+        gradients = (None if g is None else g * scale for g in ctx.saved_tensors)
+        return (*gradients, None, None, None)
+
+
+def _blocks(
+    inputs: tuple[Tensor, Tensor, Tensor | None],
+    targets: Targets,
+    options: SoftmaxOptions,
+    gradients: _Gradients,
+    dtype: torch.dtype,
+) -> Tensor:
+    queries, entities, bias = inputs
+    for total in (gradients.entities, gradients.bias):
+        if total is not None:
+            total.zero_()
+    left, right = queries.to(dtype), entities.to(dtype)
+    size = max(1, _BLOCK_BYTES // max(1, len(entities) * left.element_size()))
+    size = min(size, max(1, len(queries)))
+    buffer = left.new_empty(size, len(entities))
+    losses = []
+    for start in range(0, len(queries), size):
+        part = slice(start, min(start + size, len(queries)))
+        logits = torch.mm(left[part], right.T, out=buffer[: part.stop - start])
+        if bias is not None:
+            logits += bias
+        needs_gradient = any(total is not None for total in gradients)
+        losses.append(
+            softmax_loss_(logits, _rows_of(targets, part), options=options, gradient=needs_gradient)
+        )
+        _multiply_back(logits, left[part], right, gradients, part)
+    return torch.cat(losses).sum().to(queries.dtype) if losses else queries.new_zeros(())
+
+
+def _rows_of(targets: Targets, part: slice) -> Targets:
+    offsets = targets.offsets[part.start : part.stop + 1]
+    first, last = int(offsets[0]), int(offsets[-1])
+    weights = None if targets.weights is None else targets.weights[part]
+    return Targets(offsets - first, targets.answers[first:last], weights)
+
+
+def _multiply_back(
+    slope: Tensor, left: Tensor, right: Tensor, gradients: _Gradients, part: slice
+) -> None:
+    """Pass the gradient of a block of logits on to what they were made of."""
+    if gradients.queries is not None:
+        gradients.queries[part] = torch.mm(slope, right)
+    if gradients.entities is not None:
+        if slope.dtype == gradients.entities.dtype:
+            gradients.entities.addmm_(slope.T, left)
+        else:  # products in bfloat16, their sum over blocks in full
+            gradients.entities.add_(torch.mm(slope.T, left))
+    if gradients.bias is not None:
+        gradients.bias.add_(slope.sum(dim=0, dtype=gradients.bias.dtype))

@@ -1,0 +1,97 @@
+"""Count the rivals of each target: how many candidates score more, how many exactly the same.
+
+The target's score is read from the same matrix as its rivals', and compared in the same dtype.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hyperfact.kernels import reference
+from hyperfact.kernels.dispatch import has_kernels
+from hyperfact.kernels.jit import Array, kernel
+from hyperfact.kernels.memory import array
+from hyperfact.kernels.ragged import check_ragged
+from hyperfact.kernels.threads import even_bounds, parallel_rows
+
+_BLOCK = 4096  # columns counted in 32 bits before they are added up
+
+
+class RankCounts(NamedTuple):
+    """Rivals of each target, without the target itself and without the filtered candidates."""
+
+    greater: Tensor  # (batch,) int64
+    equal: Tensor  # (batch,) int64
+    finite: Tensor  # (batch,) bool: no score of the row, filtered ones included, is NaN or infinite
+
+
+def count_rivals(
+    scores: Tensor,  # (batch, candidates)
+    targets: Tensor,  # (batch,)
+    *,
+    offsets: Tensor,  # (batch + 1,)
+    filtered: Tensor,  # (offsets[-1],)
+) -> RankCounts:
+    """Count the candidates that score more than, or the same as, the target of their row.
+
+    Args:
+        scores: Of each candidate.
+        targets: Its column in each row.
+        offsets: Where the filtered columns of each row begin and end.
+        filtered: Columns that do not compete, distinct within a row; the target may be among them.
+
+    Raises:
+        DataError: Shapes that do not fit, or a column that does not exist.
+    """
+    check_ragged(offsets, filtered, rows=len(scores), columns=scores.shape[1])
+    ones = torch.arange(len(scores) + 1)
+    check_ragged(ones, targets, rows=len(scores), columns=scores.shape[1])
+    if not has_kernels(scores):
+        return RankCounts(*reference.count_rivals(scores, targets, offsets, filtered))
+    counts = np.empty((len(scores), 3), dtype=np.int64)
+    arrays = (array(scores), array(targets.long()), array(offsets.long()), array(filtered.long()))
+    parallel_rows(
+        lambda low, high: _count(*arrays, counts, low, high),
+        even_bounds(len(scores)),
+    )
+    greater, equal, unusable = torch.from_numpy(counts).unbind(dim=1)
+    return RankCounts(greater, equal, unusable == 0)
+
+
+@kernel
+def _count(
+    scores: Array,
+    targets: Array,
+    offsets: Array,
+    filtered: Array,
+    counts: Array,
+    low: int,
+    high: int,
+) -> None:
+    for row in range(low, high):
+        score = scores[row, targets[row]]
+        greater, equal, unusable = 0, -1, 0  # the target equals itself
+        for start in range(0, scores.shape[1], _BLOCK):
+            stop = min(start + _BLOCK, scores.shape[1])
+            more, same, wrong = _count_block(scores, row, start, stop, score)
+            greater, equal, unusable = greater + more, equal + same, unusable + wrong
+        for j in range(offsets[row], offsets[row + 1]):
+            if filtered[j] != targets[row]:
+                greater -= scores[row, filtered[j]] > score
+                equal -= scores[row, filtered[j]] == score
+        counts[row, 0], counts[row, 1], counts[row, 2] = greater, equal, unusable
+
+
+@kernel
+def _count_block(
+    scores: Array, row: int, start: int, stop: int, score: float
+) -> tuple[int, int, int]:
+    greater, equal, wrong = np.int32(0), np.int32(0), np.int32(0)
+    for column in range(start, stop):
+        value = scores[row, column]
+        greater += np.int32(value > score)
+        equal += np.int32(value == score)
+        wrong += np.int32(value - value != 0)  # NaN for NaN and for infinities
+    return int(greater), int(equal), int(wrong)
