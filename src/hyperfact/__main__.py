@@ -1,0 +1,5 @@
+"""`python -m hyperfact` is the command line."""
+
+from hyperfact.cli import main
+
+main()
