@@ -12,6 +12,7 @@ from hyperfact.data.formats.parquet import PARQUET
 from hyperfact.data.formats.rdf import NQUADS, NTRIPLES, TRIG, TURTLE
 from hyperfact.data.formats.roles import ROLES
 from hyperfact.data.formats.separated import STARE, TAB
+from hyperfact.data.formats.wikidata import WIKIDATA
 from hyperfact.data.source import Source
 from hyperfact.errors import FormatError, UnknownNameError
 
@@ -25,6 +26,7 @@ FORMATS: Mapping[str, Format] = {
         GRAN,
         NALP,
         HINGE,
+        WIKIDATA,
         NQUADS,
         NTRIPLES,
         TRIG,

@@ -1,0 +1,245 @@
+"""Wikidata's JSON entity documents: statements with qualifiers, streamed entity by entity.
+
+A dump (an array with an entity on each line), an entity a line, or one document `{"entities": …}`.
+Deprecated statements, values that are unknown or said not to exist, and values of unknown types are
+left out and counted; references, labels and sitelinks are not facts.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from hyperfact.data.builder import FactBuilder
+from hyperfact.data.formats.base import Format, line_writer
+from hyperfact.data.formats.json_document import walk
+from hyperfact.data.formats.json_rows import strict_json
+from hyperfact.data.formats.reserved import check_text
+from hyperfact.data.formats.wikidata_values import ENTITY, KINDS, PROPERTY, name_of, value_of
+from hyperfact.data.source import Fault, Source, each_line
+from hyperfact.errors import FormatError, NotWritableError
+from hyperfact.facts import Derived, Literal
+from hyperfact.hkg import HKG
+
+_DOCUMENT = re.compile(r'\s*\{\s*(?:"(?:entities|success)"\s*:.*)?', re.DOTALL)
+_ENTITIES = re.compile(r'\s*\{\s*(?:"success"\s*:\s*1\s*,\s*)?"entities"\s*:\s*\{')
+_TYPE = re.compile(r'[{,]\s*"type"\s*:\s*"(?:item|property|lexeme|form|sense|mediainfo)"')
+_ID = re.compile(r'[{,]\s*"id"\s*:\s*"[QPLM][1-9]')
+_RANKS = ("preferred", "normal", "deprecated")
+_NOTES = {
+    "deprecated": "deprecated statements are left out",
+    "statement": "statements without a known value (somevalue, novalue) are left out",
+    "qualifier": "qualifiers without a known value (somevalue, novalue) are left out",
+    "type": "values of a type that is unknown here are left out with their statement or qualifier",
+    "missing": "entities are marked as missing",
+}
+
+
+class _Reader:
+    def __init__(self, builder: FactBuilder):
+        self._add = builder.add
+        self.left_out = Counter[str]()
+
+    def entity(self, entity: object) -> None:
+        """The facts of an item, a property, or a lexeme with its forms and senses."""
+        if not isinstance(entity, dict):
+            raise Fault("an entity must be an object")
+        name = entity.get("id")
+        if "missing" in entity:
+            self.left_out["missing"] += 1
+            return
+        if not isinstance(name, str) or not ENTITY.fullmatch(name):
+            raise Fault(f"expected an entity with an id like Q42, got {name!r}"[:200])
+        claims = entity["claims"] if "claims" in entity else entity.get("statements")
+        for key, statements in _groups(claims, "claims"):
+            for statement in statements:
+                self._statement(name, key, statement)
+        for part in (*_list(entity, "forms"), *_list(entity, "senses")):
+            self.entity(part)
+
+    def _statement(self, subject: str, key: str, statement: object) -> None:
+        if not isinstance(statement, dict):
+            raise Fault(f"a statement of {key} must be an object")
+        rank = statement.get("rank", "normal")
+        if rank not in _RANKS:
+            raise Fault(f"the rank of a statement must be one of {', '.join(_RANKS)}, got {rank!r}")
+        obj = self._snak(key, statement.get("mainsnak"), "statement")
+        attributes, values = [], []
+        for attribute, snaks in _groups(statement.get("qualifiers"), "qualifiers"):
+            for snak in snaks:
+                value = self._snak(attribute, snak, "qualifier")
+                if value is not None:
+                    attributes.append(attribute)
+                    values.append(value)
+        if rank == "deprecated":
+            self.left_out["deprecated"] += 1
+        elif obj is not None:
+            self._add(subject, key, obj, attributes, values)
+
+    def _snak(self, key: str, snak: object, what: str) -> str | None:
+        if not isinstance(snak, dict):
+            raise Fault(f"a {what} of {key} must have a snak, which is an object")
+        if snak.get("property", key) != key:
+            raise Fault(f"a {what} of {key} is about {snak['property']!r}")
+        if snak.get("snaktype") in ("somevalue", "novalue"):
+            self.left_out[what] += 1
+            return None
+        if snak.get("snaktype") != "value":
+            raise Fault(f"the snaktype of a {what} cannot be {snak.get('snaktype')!r}")
+        found = name_of(snak.get("datavalue"))
+        if found is None:
+            self.left_out["type"] += 1
+        return found
+
+
+def _list(entity: Mapping[str, Any], key: str) -> list[Any]:
+    found = entity.get(key, [])
+    if isinstance(found, dict) and not found:
+        return []
+    if not isinstance(found, list):
+        raise Fault(f"{key!r} must be a list")
+    return found
+
+
+def _groups(groups: object, what: str) -> Iterable[tuple[str, list[Any]]]:
+    """Lists by property; where nothing stands Wikidata writes an empty list."""
+    if groups is None or groups == []:
+        return ()
+    if not isinstance(groups, dict):
+        raise Fault(f"the {what} must be an object with a list for each property")
+    for key, rows in groups.items():
+        if not PROPERTY.fullmatch(key) or not isinstance(rows, list):
+            raise Fault(f"the {what} must be an object with a list for each property, not {key!r}")
+    return groups.items()
+
+
+def _read(source: Source, builder: FactBuilder) -> None:
+    reader = _Reader(builder)
+    if source.sample and _DOCUMENT.fullmatch(source.sample[0]):
+        _read_document(source, reader)
+    else:
+        _read_lines(source, reader)
+    for key, count in reader.left_out.items():
+        builder.warn(f"{source.path}: {count:,} {_NOTES[key]}")
+
+
+def _read_document(source: Source, reader: _Reader) -> None:
+    found = []
+
+    def handle(key: str, name: str, value: Any) -> None:
+        if key == "entities":
+            if not isinstance(value, dict):
+                raise Fault("'entities' must be an object of entities")
+            found.append(name)
+            reader.entity(value)
+
+    walk(source, handle, inside=frozenset({"entities"}))
+    if not found:
+        raise FormatError(source.path, 1, "the document has no 'entities'")
+
+
+def _read_lines(source: Source, reader: _Reader) -> None:
+    state = {"open": False, "closed": False, "first": True}
+
+    def handle(line: str) -> None:
+        text = line.strip(" \t\r")
+        first, state["first"] = state["first"], False
+        if state["closed"]:
+            raise Fault("text behind the closing bracket")
+        if text == "[" and first:
+            state["open"] = True
+        elif text == "]" and state["open"]:
+            state["closed"] = True
+        else:
+            value = strict_json(text.removesuffix(",") if state["open"] else text)
+            for entity in value if isinstance(value, list) else [value]:
+                reader.entity(entity)
+
+    each_line(source, handle)
+    if state["open"] and not state["closed"]:
+        last = sum(1 for _ in source.lines())
+        raise FormatError(source.path, last, "the file is cut off: its bracket is not closed")
+
+
+def _lines(graph: HKG) -> Iterator[str]:
+    """A document for each subject, its statements by property."""
+    values = [_checked_value(name) for name in graph.entities]
+    _check_relations(graph.relations)
+    c = graph.columns
+    order = np.argsort(c.subject, kind="stable")
+    ends, attributes, pair_values = c.offsets.tolist(), c.attributes.tolist(), c.values.tolist()
+    document: dict[str, Any] = {}
+    for row in order.tolist():
+        subject, relation = graph.entities[c.subject[row]], graph.relations[c.relation[row]]
+        if document.get("id") != subject:
+            if document:
+                yield json.dumps(document, ensure_ascii=False)
+            document = _document(subject)
+        statement: dict[str, Any] = {
+            "mainsnak": _snak(relation, values[c.object[row]]),
+            "type": "statement",
+            "rank": "normal",
+        }
+        for k in range(ends[row], ends[row + 1]):
+            attribute = graph.relations[attributes[k]]
+            group = statement.setdefault("qualifiers", {}).setdefault(attribute, [])
+            group.append(_snak(attribute, values[pair_values[k]]))
+        document["claims"].setdefault(relation, []).append(statement)
+    if document:
+        yield json.dumps(document, ensure_ascii=False)
+
+
+def _document(subject: str) -> dict[str, Any]:
+    if isinstance(subject, Literal):
+        raise NotWritableError(f"wikidata cannot hold facts about the literal {str(subject)!r}")
+    kind = {"F": "form", "S": "sense"}.get(subject.partition("-")[2][:1]) or KINDS[subject[0]]
+    return {"type": kind, "id": subject, "claims": {}}
+
+
+def _snak(relation: str, value: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    datatype, datavalue = value
+    return {
+        "snaktype": "value",
+        "property": relation,
+        "datavalue": datavalue,
+        "datatype": datatype,
+    }
+
+
+def _checked_value(name: str) -> tuple[str, dict[str, Any]]:
+    check_text(name)
+    value = value_of(name)
+    if value is None:
+        what = "literal" if isinstance(name, Literal) else "id of an entity like Q42"
+        raise NotWritableError(f"wikidata has no {what} {str(name)!r}; jsonl holds every name")
+    return value
+
+
+def _check_relations(names: Iterable[str]) -> None:
+    for name in names:
+        if isinstance(name, Derived) or not PROPERTY.fullmatch(name):
+            raise NotWritableError(
+                f"wikidata has no property {str(name)!r}; an id is like P31; jsonl holds every name"
+            )
+
+
+def _recognises(source: Source) -> bool:
+    lines = source.sample
+    if lines and lines[0].strip() == "[":
+        lines = lines[1:]
+    start = "".join(lines[:20])[:2000]
+    return bool(_ENTITIES.match(start) or (_TYPE.search(start) and _ID.search(start)))
+
+
+WIKIDATA = Format(
+    "wikidata",
+    "Wikidata's JSON entity documents: statements with qualifiers",
+    ".json",
+    _recognises,
+    _read,
+    line_writer(_lines),
+    typed=True,
+)
