@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from hyperfact.data.formats.base import Format
 from hyperfact.data.formats.hynt import HYNT
 from hyperfact.data.formats.keyed_json import GRAN, HINGE, NALP
+from hyperfact.data.formats.kgtk import KGTK
 from hyperfact.data.formats.nary import NARY, NARY_INSTANCE
 from hyperfact.data.formats.nary_int import NARY_INT
 from hyperfact.data.formats.own import JSONL
@@ -31,6 +32,7 @@ FORMATS: Mapping[str, Format] = {
         NTRIPLES,
         TRIG,
         TURTLE,
+        KGTK,
         HYNT,
         ROLES,
         NARY_INSTANCE,
