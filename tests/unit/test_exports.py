@@ -221,7 +221,11 @@ def test_networkx_keeps_all(transformation: str) -> None:
 
 
 class FakeStore(types.SimpleNamespace):
-    """Attributes and nothing else, as PyG's stores."""
+    """Attributes and nothing else; as in PyG, None means that there is none."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if value is not None:
+            super().__setattr__(name, value)
 
 
 class FakeHetero(FakeStore):

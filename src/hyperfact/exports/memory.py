@@ -166,7 +166,7 @@ def _tensor(array: Any) -> Any:
 
 def _ride_along(data: Any, kg: KG) -> None:
     data.entity_names, data.relation_names = list(kg.entities), list(kg.relations)
-    data.transformation, data.mode = kg.transformation, kg.mode
+    data.transformation, data.mode = kg.transformation, kg.mode or ""  # PyG drops None
 
 
 def _kg(data: Any, source: Any, target: Any, columns: list[Any], mediators: Any) -> KG:
@@ -182,5 +182,5 @@ def _kg(data: Any, source: Any, target: Any, columns: list[Any], mediators: Any)
         mediators.astype(np.int32),
         np.full(len(mediators), -1, dtype=np.int64),
         data.transformation,
-        data.mode,
+        data.mode or None,
     )
