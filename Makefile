@@ -29,7 +29,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks $(ARGS)
 
 docs: $(VENV)/.docs
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -10,7 +10,7 @@ from hyperfact.data.builder import LITERAL_POLICIES, FactBuilder, ReadReport
 from hyperfact.data.bundle import BUNDLED, bundled_files
 from hyperfact.data.formats import FORMATS, Format, find_format, recognise
 from hyperfact.data.output import staged
-from hyperfact.data.source import Source
+from hyperfact.data.source import Fault, Source
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.hkg import HKG, Splits
 
@@ -61,7 +61,10 @@ def read(
         file = Source(path)
         reader = chosen or recognise(file)
         builder.begin(split, typed=reader.typed)
-        reader.read(file, builder)
+        try:
+            reader.read(file, builder)
+        except Fault as fault:  # of a format without lines
+            raise FormatError(path, None, str(fault)) from None
     return builder.finish(name)
 
 

@@ -101,9 +101,13 @@ class FactBuilder:
         self.warnings: list[str] = []
         self._splits: dict[str, _Rows] = {}
         self._rows = _Rows()
+        self._block = _Block()
+        # A refused literal must be reported with its line, so then no fact waits.
+        self._block_size = 1 if literals == "error" else 8192
 
     def begin(self, split: str, *, typed: bool = False) -> None:
         """The facts that follow belong to `split`; `typed` names say themselves if literal."""
+        self._flush()
         self._entity = self.entities if typed else self._texts
         self._rows = self._splits.setdefault(split, _Rows())
 
@@ -116,14 +120,28 @@ class FactBuilder:
         values: Sequence[str] = (),
     ) -> None:
         """One fact."""
-        rows, e, r = self._rows, self._entity, self.relations
-        rows.subject.append(e[subject])
-        rows.relation.append(r[relation])
-        rows.object.append(e[obj])
-        rows.counts.append(len(values))
+        block = self._block
+        block.subject.append(subject)
+        block.relation.append(relation)
+        block.object.append(obj)
+        block.counts.append(len(values))
         if values:
-            rows.attributes.extend([r[a] for a in attributes])
-            rows.values.extend([e[v] for v in values])
+            block.attributes.extend(attributes)
+            block.values.extend(values)
+        if len(block.counts) >= self._block_size:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Turn the names of the waiting block into ids, column after column."""
+        block, self._block = self._block, _Block()
+        rows = self._rows
+        entity, relation = self._entity.__getitem__, self.relations.__getitem__
+        rows.subject.extend(map(entity, block.subject))
+        rows.relation.extend(map(relation, block.relation))
+        rows.object.extend(map(entity, block.object))
+        rows.counts.extend(block.counts)
+        rows.attributes.extend(map(relation, block.attributes))
+        rows.values.extend(map(entity, block.values))
 
     def add_ids(
         self,
@@ -154,7 +172,7 @@ class FactBuilder:
     @property
     def count(self) -> int:
         """The number of facts of the split at hand so far."""
-        return len(self._rows.subject)
+        return len(self._rows.subject) + len(self._block.counts)
 
     def warn(self, text: str) -> None:
         """Something that the user should know and that does not stop the reading."""
@@ -162,6 +180,7 @@ class FactBuilder:
 
     def finish(self, name: str) -> tuple[Splits, ReadReport]:
         """The dataset over vocabularies in name order, and what happened on the way."""
+        self._flush()
         counts = [0, 0]
         columns = {split: rows.columns(counts) for split, rows in self._splits.items()}
         parts_of = columns.values()
@@ -192,6 +211,20 @@ class FactBuilder:
             warnings=tuple(self.warnings),
         )
         return Splits(parts, name), report
+
+
+class _Block:
+    """Facts by name that wait to be turned into ids."""
+
+    __slots__ = ("attributes", "counts", "object", "relation", "subject", "values")
+
+    def __init__(self) -> None:
+        self.subject: list[str] = []
+        self.relation: list[str] = []
+        self.object: list[str] = []
+        self.counts: list[int] = []
+        self.attributes: list[str] = []
+        self.values: list[str] = []
 
 
 class _Rows:

@@ -162,3 +162,12 @@ def test_the_real_command_has_help_with_examples() -> None:
         done = _hyperfact(command, "--help", COLUMNS="100")
         assert done.returncode == 0
         assert "Example" in done.stdout
+
+
+def test_a_refused_literal_of_a_format_without_lines_is_an_error_of_the_file(
+    facts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("convert", str(facts), str(tmp_path / "a.parquet")) == 0
+    capsys.readouterr()
+    assert run("stats", str(tmp_path / "a.parquet"), "--literals", "error") == 2
+    assert "a.parquet: the literal '+5'" in capsys.readouterr().err
