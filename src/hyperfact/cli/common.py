@@ -85,6 +85,8 @@ class _ReaderGoneError(Exception):
 def _run(words: list[str]) -> int:
     try:
         code = app(args=words, prog_name="hyperfact", standalone_mode=False)
+        if code == 130:  # the parser has turned Ctrl-C into an exit code
+            note("interrupted")
         return code if isinstance(code, int) else 0
     except HyperfactError as error:
         return _fail(f"error: {error}", error.exit_code)

@@ -147,6 +147,39 @@ def test_without_network_one_line_says_what_is_missing_and_where_to_put_it(tmp_p
     assert not list(tmp_path.rglob("*.txt"))
 
 
+@pytest.mark.parametrize("name", ["jsonl", "parquet"])
+def test_a_full_disk_is_exit_3_and_leaves_nothing(name: str, tmp_path: Path) -> None:
+    """A limit on file size stands for the full disk."""
+    target = tmp_path / "out"
+    command = f"{sys.executable} -m hyperfact convert baseball {target} --to {name}"
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 20; {command}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(target.iterdir())
+
+
+def test_an_interrupt_is_exit_130_and_leaves_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    code = (
+        "import signal, os; from hyperfact.data import output\n"
+        "def stop(*_): os.kill(os.getpid(), signal.SIGINT)\n"
+        "output._sync = stop\n"
+        "from hyperfact.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "convert", "baseball", str(target), "--to", "jsonl"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 130
+    assert done.stderr.strip() == "interrupted"
+    assert not list(target.iterdir())
+
+
 def test_a_closed_pipe_is_quiet(facts: Path) -> None:
     command = f"{sys.executable} -c 'from hyperfact.cli import main; main()' show {facts} P1 | true"
     done = subprocess.run(

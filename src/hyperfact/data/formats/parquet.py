@@ -14,7 +14,7 @@ import numpy as np
 from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats.base import Format
 from hyperfact.data.source import Source
-from hyperfact.errors import FormatError, NotWritableError
+from hyperfact.errors import FormatError, NotWritableError, StorageError
 from hyperfact.facts import Derived, Literal, Vocabulary
 from hyperfact.hkg import HKG
 from hyperfact.ragged import Array, Ids, Places, offsets_of
@@ -142,8 +142,16 @@ def _placed(values: Array, places: Array) -> Ids:
 
 
 def _write(graph: HKG, path: Path) -> None:
-    c = graph.columns
     _check_text(graph)
+    try:
+        _copy(graph, path)
+    except duckdb.IOException as error:
+        reason = str(error).partition("\n")[0]
+        raise StorageError(f"{path.parent.parent}: cannot be written ({reason})") from None
+
+
+def _copy(graph: HKG, path: Path) -> None:
+    c = graph.columns
     with duckdb.connect() as db:
         _register(db, "entity", graph.entities)
         _register(db, "relation", graph.relations)
