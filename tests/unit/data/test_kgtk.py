@@ -219,7 +219,7 @@ def test_there_are_many_wrong_lines() -> None:
 @pytest.mark.parametrize(
     "header",
     ["", "\n", "x", "node1\tlabel", "node1\tnode2\tid", "node1\tlabel\tnode2\tnode1", "a\tb\tc",
-     "node1\tlabel\tnode2\tto", "node1\tlabel\tnode2\t", "node1\tlabel\tnode2\tx\tx", "node1,label"],
+     "node1\tlabel\tnode2\tto", "node1\tlabel\tnode2\t", "node1\tlabel\tnode2\tx\tx", "a,b"],
 )  # fmt: skip
 def test_a_wrong_header_is_named(header: str) -> None:
     with pytest.raises(FormatError) as error:

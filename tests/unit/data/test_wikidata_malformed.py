@@ -82,7 +82,6 @@ def test_wrong_documents_are_named_by_their_line() -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ('{"entities": {}}', 1),
         ('{"entities": 5}', 1),
         ('{"success": 1}', 1),
         ("{\n", 1),

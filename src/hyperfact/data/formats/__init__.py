@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from hyperfact.data.formats.base import Format
+from hyperfact.data.formats.hif import HIF
 from hyperfact.data.formats.hynt import HYNT
 from hyperfact.data.formats.keyed_json import GRAN, HINGE, NALP
 from hyperfact.data.formats.kgtk import KGTK
@@ -28,6 +29,7 @@ FORMATS: Mapping[str, Format] = {
         NALP,
         HINGE,
         WIKIDATA,
+        HIF,
         NQUADS,
         NTRIPLES,
         TRIG,

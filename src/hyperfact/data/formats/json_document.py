@@ -10,20 +10,23 @@ from hyperfact.data.source import Fault, Source
 from hyperfact.errors import FormatError
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-Handle = Callable[[str, str, Any], None]
+Handle = Callable[[str, str, Any, int], None]
 
 
-def walk(source: Source, handle: Handle, *, inside: frozenset[str]) -> None:
-    """Give the members of the top object to `handle`: key, inner key and value.
+def walk(source: Source, handle: Handle, *, inside: frozenset[str]) -> set[str]:
+    """Give the members of the top object to `handle`: key, inner key, value and line.
 
     Args:
         source: a file that is one JSON object.
         handle: called in the order of the file; what it finds wrong gets the member's line.
         inside: keys whose list or object is given member by member.
+
+    Returns:
+        The keys of the top object.
     """
     walker = _Walker(source.read_text(), handle)
     try:
-        walker.top(inside)
+        return walker.top(inside)
     except json.JSONDecodeError as error:
         line = error.doc.count("\n", 0, error.pos) + 1
         raise FormatError(source.path, line, f"not JSON: {error.msg}") from None
@@ -45,12 +48,12 @@ class _Walker:
         self._counted = self._place
         return self._line
 
-    def top(self, inside: frozenset[str]) -> None:
-        """The whole document."""
+    def top(self, inside: frozenset[str]) -> set[str]:
+        """The whole document; its keys."""
         at = self._expect("{", 0)
         seen: set[str] = set()
         if self._peek(at) == "}":
-            return self._end(at + 1)
+            return self._end(at + 1, seen)
         while True:
             key, at = self._key(at, seen)
             if key in inside and self._peek(at) in "[{":
@@ -58,7 +61,7 @@ class _Walker:
             else:
                 at = self._member(key, "", at)
             if self._peek(at) == "}":
-                return self._end(at + 1)
+                return self._end(at + 1, seen)
             at = self._expect(",", at)
 
     def _inner(self, key: str, at: int) -> int:
@@ -93,7 +96,7 @@ class _Walker:
             raise
         except (RecursionError, ValueError):
             raise Fault("nested too deeply, or a number of too many digits") from None
-        self._handle(key, name, strict_json(self._text[at:end]))
+        self._handle(key, name, strict_json(self._text[at:end]), self.line)
         return self._skip(end)
 
     def _peek(self, at: int) -> str:
@@ -111,6 +114,7 @@ class _Walker:
         match = _SPACE.match(self._text, at)
         return match.end() if match else at
 
-    def _end(self, at: int) -> None:
+    def _end(self, at: int, keys: set[str]) -> set[str]:
         if self._skip(at) != len(self._text):
             raise json.JSONDecodeError("text behind the document", self._text, self._skip(at))
+        return keys

@@ -127,17 +127,11 @@ def _read(source: Source, builder: FactBuilder) -> None:
 
 
 def _read_document(source: Source, reader: _Reader) -> None:
-    found = []
-
-    def handle(key: str, name: str, value: Any) -> None:
+    def handle(key: str, _name: str, value: Any, _line: int) -> None:
         if key == "entities":
-            if not isinstance(value, dict):
-                raise Fault("'entities' must be an object of entities")
-            found.append(name)
             reader.entity(value)
 
-    walk(source, handle, inside=frozenset({"entities"}))
-    if not found:
+    if "entities" not in walk(source, handle, inside=frozenset({"entities"})):
         raise FormatError(source.path, 1, "the document has no 'entities'")
 
 
