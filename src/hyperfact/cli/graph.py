@@ -1,0 +1,243 @@
+"""Commands on graphs: transform, restore, verify, draw."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hyperfact.cli.common import (
+    AsJson,
+    DataDir,
+    Dataset,
+    FormatName,
+    Literals,
+    app,
+    note,
+    print_json,
+    print_table,
+    print_text,
+)
+from hyperfact.cli.data import load_noted
+from hyperfact.data import write
+from hyperfact.data.output import write_texts
+from hyperfact.draw import Picture, draw_fact, draw_neighbourhood, draw_transformations
+from hyperfact.errors import UnknownNameError, UserError
+from hyperfact.exports import KG_FORMATS, read_kg, write_kg
+from hyperfact.facts import Fact
+from hyperfact.hkg import HKG, Splits
+from hyperfact.queries import read_fact
+from hyperfact.transforms import MODES, TRANSFORMS, Certificate, restore, transform, twins, verify
+from hyperfact.transforms.complexity import Sizes, costs
+
+Transformation = Annotated[str, typer.Option(help=f"One of {', '.join(TRANSFORMS)}.")]
+Mode = Annotated[
+    str | None,
+    typer.Option(help=f"For equivalent: {', '.join(MODES)}. [default: {MODES[0]}]"),
+]
+SplitName = Annotated[str, typer.Option("--split", help="train, valid, test or all.")]
+
+
+def pick(splits: Splits, split: str) -> HKG:
+    """The facts of one split, or of all."""
+    if split != "all" and split not in splits:
+        raise UnknownNameError("split", split, [*splits, "all"])
+    return splits.all if split == "all" else splits[split]
+
+
+@app.command("transform")
+def transform_command(
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="DATASET OUT", help="With --table: one or more datasets, no OUT."),
+    ],
+    *,
+    transformation: Transformation = "equivalent",
+    mode: Mode = None,
+    split: SplitName = "train",
+    to: Annotated[str | None, typer.Option(help=f"Format of OUT: {', '.join(KG_FORMATS)}.")] = None,
+    table: Annotated[
+        bool, typer.Option("--table", help="Only count: every transformation beside its bound.")
+    ] = False,
+    data_dir: DataDir = None,
+    format: FormatName = None,
+    literals: Literals = "keep",
+    as_json: AsJson = False,
+) -> None:
+    """Transform facts to a KG of triples, or compare the sizes of all transformations.
+
+    Examples: `hyperfact transform JF17K kg`, `hyperfact transform facts.jsonl kg.nt`,
+    `hyperfact transform --table FB-AUTO JF17K WD50K`
+    """
+    if table:
+        loaded = [load_noted(name, data_dir, format, literals) for name in words]
+        _print_costs([(s.name, pick(s, split)) for s in loaded], as_json=as_json)
+        return
+    if len(words) != 2:
+        raise UserError(f"expected DATASET and OUT, got {len(words)} words (or use --table)")
+    hkg = pick(load_noted(words[0], data_dir, format, literals), split)
+    kg = transform(hkg, transformation, mode=mode)
+    path = write_kg(kg, words[1], format=to)
+    lost = int(twins(hkg).sum()) if kg.mode == "paper-text" else 0
+    if lost:
+        note(f"mode paper-text: {lost:,} facts cannot be recovered (see `hyperfact verify`)")
+    found = {
+        "transformation": kg.transformation,
+        "mode": kg.mode,
+        "split": split,
+        "facts": len(hkg),
+        "nodes": kg.num_nodes,
+        "mediators": kg.num_mediators,
+        "edges": len(kg),
+        "fingerprint": kg.fingerprint,
+        "out": str(path),
+    }
+    if as_json:
+        print_json(found)
+    else:
+        print_text(f"{kg!r} of {len(hkg):,} {split} facts written to {path}")
+
+
+def _print_costs(graphs: list[tuple[str, HKG]], *, as_json: bool) -> None:
+    rows = []
+    for name, hkg in graphs:
+        sizes = vars(Sizes.of(hkg))
+        rows += [{"dataset": name, **vars(cost), "letters": sizes} for cost in costs(hkg)]
+    if as_json:
+        print_json(rows)
+        return
+    for name, hkg in graphs:
+        letters = ", ".join(f"{k} = {v:,}" for k, v in vars(Sizes.of(hkg)).items())
+        print_text(f"{name}: {letters}")
+    print_text("")
+    columns = ("dataset", "transformation", "mode", "measure", "formula", "bound", "counted")
+    print_table(columns, [["" if row[c] is None else row[c] for c in columns] for row in rows])
+
+
+@app.command("restore")
+def restore_command(
+    kg: Annotated[Path, typer.Argument(metavar="KG", help="What `hyperfact transform` wrote.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file of facts to write.")],
+    *,
+    from_: Annotated[
+        str | None, typer.Option("--from", help="Format of the KG; recognised if not given.")
+    ] = None,
+    to: Annotated[str | None, typer.Option(help="Format of the facts; see `formats`.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring the facts of a KG back, exactly, or say why there are none.
+
+    Example: `hyperfact restore kg facts.jsonl`
+    """
+    graph = read_kg(kg, format=from_)
+    hkg = restore(graph)
+    paths = write(hkg, out, format=to)
+    if as_json:
+        files = [str(path) for path in paths]
+        print_json({"facts": len(hkg), "fingerprint": hkg.fingerprint, "files": files})
+    else:
+        print_text(f"restored {len(hkg):,} facts to {', '.join(map(str, paths))}")
+
+
+@app.command("verify")
+def verify_command(
+    dataset: Dataset,
+    *,
+    transformation: Transformation = "equivalent",
+    mode: Mode = None,
+    split: SplitName = "train",
+    examples: Annotated[int, typer.Option(min=0, help="Lost facts to show for each reason.")] = 3,
+    out: Annotated[Path | None, typer.Option(help="Also write the certificate here.")] = None,
+    data_dir: DataDir = None,
+    format: FormatName = None,
+    literals: Literals = "keep",
+    as_json: AsJson = False,
+) -> None:
+    """Certify that a transformation of these facts loses nothing, or name what it loses.
+
+    Exit code 0 if nothing is lost, 1 if something is.
+
+    Examples: `hyperfact verify WD50K`, `hyperfact verify WD50K --mode paper-text`,
+    `hyperfact verify JF17K --transformation plain --json`
+    """
+    splits = load_noted(dataset, data_dir, format, literals)
+    certificate = verify(pick(splits, split), transformation, mode=mode, examples=examples)
+    document = {"dataset": splits.name, "split": split, **certificate.to_dict()}
+    if out is not None:
+        text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        write_texts(out.parent, {out.name: text})
+    if as_json:
+        print_json(document)
+    else:
+        _print_certificate(certificate, f"{splits.name} {split}")
+    if not certificate.lossless:
+        raise typer.Exit(1)
+
+
+def _print_certificate(found: Certificate, what: str) -> None:
+    title = found.transformation + (f"/{found.mode}" if found.mode else "")
+    verdict = "lossless" if found.lossless else f"LOSSY, {found.lost:,} facts are lost"
+    print_text(f"{what}, {title}: {verdict}\n")
+    print_table(("count", ""), [(name, value) for name, value in found.counts.items()])
+    print_text(f"\nfacts    {found.hkg_fingerprint}\ngraph    {found.kg_fingerprint}")
+    print_text(f"restored {found.restored_fingerprint or 'this transformation has no inverse'}")
+    for loss, examples in zip(found.losses, found.examples, strict=True):
+        print_text(f"\n{loss.reason}: {len(loss.rows):,} facts\n  {loss.why}")
+        for example in examples:
+            print_text(f"  e.g. {example}")
+
+
+@app.command()
+def draw(
+    dataset: Dataset,
+    what: Annotated[
+        str, typer.Argument(help="An entity, or a fact such as `s | r | o`.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT.svg", show_default=False)],
+    *,
+    transformations: Annotated[
+        bool, typer.Option("--transformations", help="The fact under every transformation.")
+    ] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Facts of an entity.")] = 8,
+    split: SplitName = "all",
+    data_dir: DataDir = None,
+    format: FormatName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a fact, or an entity with its facts, as SVG.
+
+    Examples: `hyperfact draw baseball "Hank Aaron" aaron.svg`,
+    `hyperfact draw baseball "Hank Aaron | played for | Milwaukee Braves" fact.svg`
+    """
+    hkg = pick(load_noted(dataset, data_dir, format), split)
+    picture, found = _picture(hkg, what, transformations=transformations, limit=limit)
+    write_texts(out.parent, {out.name: picture + "\n"})
+    if as_json:
+        print_json({"drawn": found, "out": str(out)})
+    else:
+        print_text(f"drew {found} to {out}")
+
+
+def _picture(hkg: HKG, what: str, *, transformations: bool, limit: int) -> tuple[Picture, str]:
+    """The picture, and what it shows."""
+    if hkg.entities.get(what) is not None and not transformations:
+        return draw_neighbourhood(hkg, what, limit=limit), what
+    if "|" not in what and hkg.entities.get(what) is None:
+        raise UnknownNameError("entity", what, hkg.entities, list_known=False)
+    fact = _fact_like(hkg, what)
+    drawn = draw_transformations(fact) if transformations else draw_fact(fact)
+    return drawn, str(fact)
+
+
+def _fact_like(hkg: HKG, what: str) -> Fact:
+    """The fact as written; else the first with its primary triple, or of the entity."""
+    if "|" not in what:
+        return hkg.of_entity(what)[0]
+    written = read_fact(what)
+    near = hkg.of_entity(hkg.entities.id(written.subject, "entity"))
+    alike: list[Fact] = [fact for fact in near if fact.primary == written.primary]
+    if written in alike:
+        return written
+    if written.qualifiers or not alike:
+        raise UserError(f"no fact {what!r} in this dataset")
+    return next((fact for fact in alike if fact.qualifiers), alike[0])
