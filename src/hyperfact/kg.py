@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hyperfact.facts import Vocabulary
 from hyperfact.ragged import Array, Ids, Places, owners_of, places_of
-from hyperfact.stars import digest, id_hashes, name_hashes, star_hashes
+from hyperfact.stars import Edges, digest, id_hashes, name_hashes, star_hashes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -136,10 +136,16 @@ class KG:
 
     # -- content ----------------------------------------------------------------------------------
 
+    @property
+    def edges(self) -> Edges:
+        """The columns alone, without names."""
+        columns = (self.source, self.relation, self.target, self.kind, self.place)
+        return Edges(*columns, self.num_entities, self.num_mediators)
+
     @cached_property
     def _mediator_hashes(self) -> NDArray[np.uint64]:
         """128 bits of what the edges of each mediator say, by name."""  # (mediators, 2)
-        return star_hashes(self, name_hashes(self.entities), name_hashes(self.relations))
+        return star_hashes(self.edges, name_hashes(self.entities), name_hashes(self.relations))
 
     def mediator_names(self) -> list[str]:
         """A name for each mediator that depends on the content of its fact alone (32 hex digits).
@@ -197,7 +203,8 @@ class KG:
             return False
         if self.entities != other.entities or self.relations != other.relations:
             return False
-        a, b = (g._sorted(star_hashes(g, *id_hashes(g)))[2] for g in (self, other))
+        ids = id_hashes(self.num_entities), id_hashes(len(self.relations))
+        a, b = (g._sorted(star_hashes(g.edges, *ids))[2] for g in (self, other))
         return all(np.array_equal(a[name], b[name]) for name in a)
 
     def __hash__(self) -> int:
@@ -206,7 +213,8 @@ class KG:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of names and edges; no order matters, and mediators count by content."""
-        return digest(self, self._mediator_hashes)
+        names = name_hashes(self.entities), name_hashes(self.relations)
+        return digest(self.edges, f"{self.transformation} {self.mode}", *names)
 
     def __repr__(self) -> str:
         title = self.transformation + (f"/{self.mode}" if self.mode else "")

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,20 @@ from numpy.typing import NDArray
 from hyperfact.facts import Literal
 from hyperfact.ragged import Array, Hashes, mix
 
-if TYPE_CHECKING:
-    from hyperfact.kg import KG
-
 Words = NDArray[np.uint64]  # (rows, 2): two independent 64-bit hashes a row
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The columns of a graph, and how many of its nodes are entities; the others are mediators."""
+
+    source: Array  # (edges,)
+    relation: Array  # (edges,)
+    target: Array  # (edges,)
+    kind: Array  # (edges,)
+    place: Array  # (edges,)
+    num_entities: int
+    num_mediators: int
 
 
 def name_hashes(names: Iterable[str]) -> Words:
@@ -29,45 +39,43 @@ def name_hashes(names: Iterable[str]) -> Words:
     return np.frombuffer(digests, dtype="<u8").reshape(-1, 2)  # (names, 2)
 
 
-def id_hashes(kg: "KG") -> tuple[Words, Words]:
-    """Two words of each entity id and each relation id: quicker, and enough to compare."""
-    sides = (np.arange(kg.num_entities), np.arange(len(kg.relations)))
-    entities, relations = (np.stack([mix(ids, 1), mix(ids, 2)], axis=1) for ids in sides)
-    return entities, relations
+def id_hashes(count: int) -> Words:
+    """Two words of each id: quicker than names, and enough to compare."""
+    ids = np.arange(count)
+    return np.stack([mix(ids, 1), mix(ids, 2)], axis=1)  # (ids, 2)
 
 
-def star_hashes(kg: "KG", entities: Words, relations: Words) -> Words:
+def star_hashes(edges: Edges, entities: Words, relations: Words) -> Words:
     """Two words for the edges of each mediator; a neighbour that is a mediator counts as such."""
-    nodes = np.concatenate([entities, np.zeros((kg.num_mediators, 2), dtype=np.uint64)])
-    lanes = [_star_lane(kg, nodes[:, lane], relations[:, lane], lane) for lane in (0, 1)]
+    nodes = np.concatenate([entities, np.zeros((edges.num_mediators, 2), dtype=np.uint64)])
+    lanes = [_star_lane(edges, nodes[:, lane], relations[:, lane], lane) for lane in (0, 1)]
     return np.stack(lanes, axis=1)  # (mediators, 2)
 
 
-def _star_lane(kg: "KG", nodes: Hashes, relations: Hashes, lane: int) -> Hashes:
-    label = _labels(kg, relations, lane)
-    total = np.zeros(kg.num_nodes, dtype=np.uint64)
-    for here, there, salt in ((kg.source, kg.target, 1), (kg.target, kg.source, 2)):
-        at = np.flatnonzero(here >= kg.num_entities)
+def _star_lane(edges: Edges, nodes: Hashes, relations: Hashes, lane: int) -> Hashes:
+    label = _labels(edges, relations, lane)
+    total = np.zeros(len(nodes), dtype=np.uint64)
+    for here, there, salt in ((edges.source, edges.target, 1), (edges.target, edges.source, 2)):
+        at = np.flatnonzero(here >= edges.num_entities)
         np.add.at(total, here[at], mix(label[at] + mix(nodes[there[at]], salt), lane + 10))
-    return mix(total[kg.num_entities :], lane + 20)
+    return mix(total[edges.num_entities :], lane + 20)
 
 
-def _labels(kg: "KG", relations: Hashes, lane: int) -> Hashes:
+def _labels(edges: Edges, relations: Hashes, lane: int) -> Hashes:
     """A hash of the kind, place and relation of each edge."""
-    tags: Array = kg.kind.astype(np.int64) + 16 * kg.place.astype(np.int64)
-    return mix(relations[kg.relation] + mix(tags, 100 + lane), 200 + lane)
+    tags: Array = edges.kind.astype(np.int64) + 16 * edges.place.astype(np.int64)
+    return mix(relations[edges.relation] + mix(tags, 100 + lane), 200 + lane)
 
 
-def digest(kg: "KG", mediators: Words) -> str:
-    """SHA-256 of the names and the sorted edges, mediators by content."""
-    entities, relations = name_hashes(kg.entities), name_hashes(kg.relations)
+def digest(edges: Edges, title: str, entities: Words, relations: Words) -> str:
+    """SHA-256 of a title, the names and the sorted edges, mediators by content."""
+    mediators = star_hashes(edges, entities, relations)
     nodes = np.concatenate([entities, mediators])
     lanes = []
     for lane in (0, 1):
-        ends = mix(nodes[kg.source, lane], 3) + mix(nodes[kg.target, lane], 4)
-        lanes.append(mix(_labels(kg, relations[:, lane], lane) + ends, 5 + lane))
-    title = f"hyperfact edges 1 {kg.transformation} {kg.mode}"
-    total = hashlib.sha256(title.encode())
+        ends = mix(nodes[edges.source, lane], 3) + mix(nodes[edges.target, lane], 4)
+        lanes.append(mix(_labels(edges, relations[:, lane], lane) + ends, 5 + lane))
+    total = hashlib.sha256(f"hyperfact edges 1 {title}".encode())
     for words in (entities, relations, mediators, np.stack(lanes, axis=1)):
         order = np.lexsort((words[:, 1], words[:, 0]))
         block = words[order].astype("<u8").tobytes()

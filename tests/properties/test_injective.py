@@ -65,7 +65,7 @@ def distinct_graphs(kg: KG, entities: int, labels: NDArray[np.int64]) -> int:
     rng = np.random.default_rng(0)
     words = rng.integers(0, 2**63, (entities + int(labels.max()) + 1, 2), dtype=np.uint64)
     names = np.tile(words[:entities], (n // entities, 1))
-    nodes = np.concatenate([names, star_hashes(edges, names, words[entities:])])
+    nodes = np.concatenate([names, star_hashes(edges.edges, names, words[entities:])])
     mix = (nodes[source] * np.uint64(3)) ^ (nodes[target] * np.uint64(7))
     mix = (mix ^ words[entities:][label]) * np.uint64(0x9E3779B97F4A7C15)
     mix = (mix ^ (mix >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
