@@ -1,0 +1,56 @@
+"""Transformation and restoration of a million facts: time, memory, and how time grows."""
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import best, peak_memory, row
+from hyperfact.facts import Vocabulary
+from hyperfact.hkg import HKG, Columns
+from hyperfact.transforms import TRANSFORMS, equivalent, restore
+
+FACTS = 1_000_000
+_PROGRAM = """
+from benchmarks.transforms import generated
+from hyperfact.transforms import TRANSFORMS
+TRANSFORMS[{name!r}](generated({facts}))
+"""
+
+
+def generated(facts: int, *, entities: int = 100_000, relations: int = 500) -> HKG:
+    """Random facts with two qualifiers each; a tenth of the primary triples repeat."""
+    rng = np.random.default_rng(0)
+
+    def ids(size: int, span: int) -> Any:
+        return rng.integers(0, span, size, dtype=np.int32)
+
+    subject, relation, object_ = ids(facts, entities), ids(facts, relations), ids(facts, entities)
+    copies = facts // 10
+    for column in (subject, relation, object_):
+        column[:copies] = column[copies : 2 * copies]
+    offsets = 2 * np.arange(facts + 1)
+    attributes, values = ids(2 * facts, relations), ids(2 * facts, entities)
+    columns = Columns(subject, relation, object_, offsets, attributes, values)
+    names = Vocabulary(map(str, range(entities))), Vocabulary(f"r{i}" for i in range(relations))
+    return HKG.from_columns(*names, columns)
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    small, large = generated(FACTS // 2), generated(FACTS)
+    for name, transformation in TRANSFORMS.items():
+        gc.collect()
+        half = best(lambda: transformation(small), repeat=5)  # noqa: B023 -- called at once
+        full = best(lambda: transformation(large), repeat=5)  # noqa: B023 -- called at once
+        yield row(f"{name}, {FACTS:,} facts", full, "s", bound="<= 3 s", ok=full <= 3)
+        grown = full / half
+        yield row(
+            f"{name}, twice the facts", full, "s", ratio=grown, bound="<= 2.3x", ok=grown <= 2.3
+        )
+        _, memory = peak_memory(_PROGRAM.format(name=name, facts=FACTS))
+        yield row(f"{name}, peak memory", memory, "GB", bound="<= 2 GB", ok=memory <= 2)
+    kg = equivalent(large)
+    seconds = best(lambda: restore(kg))
+    yield row(f"restore, {FACTS:,} facts", seconds, "s")
+    yield row("fingerprint of that KG", best(lambda: equivalent(large).fingerprint, repeat=1), "s")
