@@ -13,6 +13,7 @@ from hyperfact.kg import Representations
 from hyperfact.settings import Section
 
 ALL = slice(None)
+_BLOCK = 192  # columns; a multiple of every block that products are computed in
 
 
 class LinearForm(NamedTuple):
@@ -25,7 +26,7 @@ class LinearForm(NamedTuple):
 
     def scores(self) -> Tensor:  # (batch, candidates)
         """All of them, in one matrix product."""
-        products = self.queries @ self.table.T
+        products = even_products(self.queries, self.table)
         if self.bias is not None:
             products = products + self.bias
         return products if self.constant is None else products + self.constant[:, None]
@@ -115,6 +116,18 @@ class Decoder(nn.Module, ABC):
         ids = range(len(z.entities))[candidates]
         columns = [self.score(put(facts, slots, entity), slots, z) for entity in ids]
         return torch.stack(columns, dim=1)
+
+
+def even_products(queries: Tensor, table: Tensor) -> Tensor:  # (batch, rows)
+    """All products of queries and rows, equal rows having exactly equal products.
+
+    Libraries compute the last columns of a product, where they do not fill a block, in another
+    order of summation; equal entities would then differ in the last bits and a tie would not be
+    one. Rows of zeros fill the last block.
+    """
+    rows = len(table)
+    filled = functional.pad(table, (0, 0, 0, -rows % _BLOCK))
+    return (queries @ filled.T)[:, :rows]
 
 
 def put(facts: FactBatch, slots: Tensor, entity: int | Tensor) -> FactBatch:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.batches import FactBatch
-from hyperfact.decoders.base import ALL, Decoder, known_slots, pool, rows_of
+from hyperfact.decoders.base import ALL, Decoder, even_products, known_slots, pool, rows_of
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
 from hyperfact.settings import Section
@@ -102,9 +102,9 @@ class MTransH(Decoder):
         table = z.entities[candidates] / self._unit
         flat = u - (u * normal).sum(dim=1, keepdim=True) * normal
         c = c[:, None]
-        along = normal @ table.T  # (batch, candidates)
+        along = even_products(normal, table)  # (batch, candidates)
         lengths = table.square().sum(dim=1)
-        squared = c.square() * (lengths - along.square()) + 2 * c * (flat @ table.T)
+        squared = c.square() * (lengths - along.square()) + 2 * c * even_products(flat, table)
         return -self.log_temperature.exp() * (squared + u.square().sum(dim=1, keepdim=True))
 
     @property

@@ -61,7 +61,7 @@ def test_hype() -> None:
     decoder = HypE(**options(graph, settings=HypESettings(channels=3))).double()  # type: ignore
     facts = FactBatch.of(graph, np.arange(len(graph)))
     with torch.no_grad():
-        decoder.bias += 0.1
+        decoder.bias.add_(0.1)
         scores = decoder.score(facts, torch.zeros(len(graph), dtype=torch.long), z)
         for row in range(len(graph)):
             entities, relations = ids(graph, row)

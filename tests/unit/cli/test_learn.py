@@ -1,0 +1,123 @@
+"""The commands train, evaluate and config show, as a person calls them."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from hyperfact.cli import main
+from hyperfact.data import write
+from tests.unit.test_experiment import splits_of
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> str:
+    torch.set_num_threads(1)
+    write(splits_of(), tmp_path / "data", format="jsonl")
+    return str(tmp_path / "data")
+
+
+def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(list(words))
+    captured = capsys.readouterr()
+    return int(stop.value.code or 0), captured.out, captured.err
+
+
+SMALL = ("--set", "training.dim=8", "--set", "training.epochs=2", "--threads", "1")
+
+
+def test_train_then_evaluate(
+    dataset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "run")
+    code, text, progress = call(
+        capsys, "train", "--dataset", dataset, "--decoder", "hype", *SMALL, "--out", out, "--json"
+    )
+    assert code == 0, progress
+    result = json.loads(text)
+    assert result["trained_on"] == "train"
+    assert "epoch 2: loss" in progress
+    assert "valid MRR" in progress
+    code, text, _ = call(capsys, "evaluate", out, "--json")
+    found = json.loads(text)
+    assert code == 0
+    assert {k: found[k] for k in ("mrr", "hits@1", "hits@3", "hits@10", "ranks")} == {
+        k: result["test"][k] for k in ("mrr", "hits@1", "hits@3", "hits@10", "ranks")
+    }
+    assert found["candidates"] == 12
+    assert found["policy"]["ties"] == "realistic"
+    code, text, _ = call(
+        capsys, "evaluate", out, "--split", "valid", "--slots", "so", "--ties", "pessimistic"
+    )
+    assert code == 0
+    assert "protocol: slots so, filter exact, ties pessimistic, 12 candidates" in text
+    code, _, error = call(capsys, "train", "--dataset", dataset, *SMALL, "--out", out)
+    assert (code, "exists already" in error) == (2, True)
+
+
+def test_train_prints_a_table(dataset: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text, _ = call(capsys, "train", "--dataset", dataset, "--encoder", "lookup", *SMALL)
+    assert code == 0
+    assert "MRR" in text
+    assert "test" in text
+    assert "arity 2" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("train",), "no data"),
+        (("train", "--dataset", "nonsense"), "unknown dataset 'nonsense'"),
+        (("train", "--dataset", "baseball", "--encoder", "gcn"), "unknown encoder 'gcn'"),
+        (("train", "--set", "training.epoch=1"), "did you mean 'epochs'"),
+        (("train", "absent.toml"), "cannot be read"),
+        (("evaluate", "absent"), "no such run directory"),
+        (
+            ("config", "show", "--set", "encoder.name=lookup", "--set", "encoder.layers=1"),
+            "not used",
+        ),
+    ],
+)
+def test_mistakes_are_explained_in_a_line(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, error = call(capsys, *words)
+    assert (code, out) == (2, "")
+    assert message in error
+    assert "Traceback" not in error
+
+
+def test_a_wrong_split_or_tie_rule_is_refused(
+    dataset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "run")
+    assert call(capsys, "train", "--dataset", dataset, *SMALL, "--out", out)[0] == 0
+    code, _, error = call(capsys, "evaluate", out, "--split", "tset")
+    assert (code, "did you mean 'test'" in error) == (2, True)
+    code, _, error = call(capsys, "evaluate", out, "--ties", "lucky")
+    assert (code, "evaluation.ties" in error) == (2, True)
+
+
+def test_a_loss_that_is_not_finite_exits_with_5(
+    dataset: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, error = call(
+        capsys,
+        *("train", "--dataset", dataset, *SMALL),
+        *("--set", "optimizer.lr=1e30", "--set", "training.batch_size=8"),
+    )
+    assert code == 5
+    assert "epoch 1, step" in error
+
+
+def test_config_show_is_a_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text, _ = call(capsys, "config", "show", "--set", "encoder.name=rgcn")
+    assert code == 0
+    assert "# number of bases, or of blocks" in text
+    path = tmp_path / "c.toml"
+    path.write_text(text)
+    assert call(capsys, "config", "show", str(path))[1] == text
+    tree = json.loads(call(capsys, "config", "show", str(path), "--json")[1])
+    assert tree["encoder"]["decomposition"] == "basis"

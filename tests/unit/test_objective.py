@@ -1,0 +1,137 @@
+"""Losses against plain loops; negatives against the facts they must avoid."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from hyperfact.config import ObjectiveConfig
+from hyperfact.kernels.softmax import SoftmaxOptions, Targets
+from hyperfact.objective import AllEntities, SampledNegatives, make_objective, multi_answer_loss
+from hyperfact.queries import KnownAnswers, Queries
+from tests.support.models import model_of, random_facts, toy
+
+
+def naive_loss(scores: list[float], answers: list[int], *, mask: bool, smoothing: float) -> float:
+    """The mean over answers of the cross-entropy with a smoothed target."""
+    total = 0.0
+    for answer in answers:
+        candidates = [j for j in range(len(scores)) if j == answer or not (mask and j in answers)]
+        z = math.log(sum(math.exp(scores[j]) for j in candidates))
+        for j in candidates:
+            target = smoothing / len(candidates) + (1 - smoothing) * (j == answer)
+            total -= target * (scores[j] - z)
+    return total / len(answers)
+
+
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
+def test_the_multi_answer_loss_is_its_formula(mask: bool, smoothing: float) -> None:
+    rng = random.Random(0)
+    rows = [[rng.gauss(0, 2) for _ in range(7)] for _ in range(5)]
+    answers = [sorted(rng.sample(range(7), k)) for k in (1, 2, 3, 6, 7)]
+    targets = Targets(
+        torch.tensor([0, *np.cumsum([len(a) for a in answers])]),
+        torch.tensor([a for row in answers for a in row]),
+    )
+    options = SoftmaxOptions(mask_others=mask, smoothing=smoothing)
+    losses = multi_answer_loss(torch.tensor(rows).double(), targets, options)
+    for row, loss in enumerate(losses.tolist()):
+        expected = naive_loss(rows[row], answers[row], mask=mask, smoothing=smoothing)
+        assert loss == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("decoder", ["mdistmult", "mtransh"])
+@pytest.mark.parametrize("mask", [False, True])
+def test_all_entities_scores_each_distinct_query_once(decoder: str, mask: bool) -> None:
+    """Both paths, fused and plain: the loss of every query, by brute force."""
+    graph = random_facts(40, entities=5)
+    model = model_of(graph, decoder={"name": decoder}, precision="float64")
+    objective = AllEntities(graph, ObjectiveConfig(mask_others=mask, label_smoothing=0.2))
+    z = model.encode()
+    assert len(objective) == len(KnownAnswers.build(graph)) < len(Queries.of(graph))
+    total = 0.0
+    for item in range(len(objective)):
+        facts, slots = objective.batch(np.array([item]))
+        scores = model.score_slot(facts, slots, z)[0].tolist()
+        answers = objective.known.at(np.array([item]))[1].tolist()
+        total += naive_loss(scores, answers, mask=mask, smoothing=0.2)
+    loss = objective.loss(model, np.arange(len(objective)), z, None)
+    assert float(loss.detach()) == pytest.approx(total)
+
+
+def test_facts_of_a_query_are_all_that_it_asks_about() -> None:
+    graph = random_facts(60, entities=6)
+    queries = Queries.of(graph)
+    table = queries.table(graph.columns)
+    for objective in (
+        AllEntities(graph, ObjectiveConfig()),
+        SampledNegatives(graph, ObjectiveConfig(negatives=1)),
+    ):
+        mine = objective.queries.table(graph.columns)
+        for item in range(0, len(objective), 7):
+            same = [
+                int(queries.fact[j])
+                for j in range(len(queries))
+                if table.same(np.array([j]), mine, np.array([item]))[0]
+            ]
+            facts = objective.facts_of(np.array([item])).tolist()
+            if isinstance(objective, AllEntities):
+                assert facts == sorted(set(same))
+            else:
+                assert facts == [int(objective.queries.fact[item])]
+
+
+@pytest.mark.parametrize("decoder", ["mdistmult", "transformer"])
+def test_sampled_negatives_are_one_softmax_for_each_slot(decoder: str) -> None:
+    graph = toy()
+    model = model_of(graph, decoder={"name": decoder, "dropout": 0.0}, precision="float64")
+    objective = SampledNegatives(graph, ObjectiveConfig(negatives=3))
+    items, z = np.arange(len(objective)), model.encode()
+    assert len(objective) == int(graph.arity.sum())
+    loss = float(objective.loss(model, items, z, torch.Generator().manual_seed(1)).detach())
+    negatives, _ = objective.draw(items, torch.Generator().manual_seed(1))
+    facts, slots = objective.batch(items)
+    scores = model.score_slot(facts, slots, z)
+    total = 0.0
+    for row in items:
+        answer = int(objective.queries.answer[row])
+        rivals = [float(scores[row, n].detach()) for n in [answer, *negatives[row].tolist()]]
+        total += math.log(sum(map(math.exp, rivals))) - rivals[0]
+    assert loss == pytest.approx(total)
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_no_negative_is_the_answer_or_a_known_fact(filtered: bool) -> None:
+    graph = random_facts(300, entities=8)
+    objective = SampledNegatives(graph, ObjectiveConfig(negatives=50, filter_negatives=filtered))
+    known = KnownAnswers.build(graph)
+    items = np.arange(len(objective))
+    negatives, usable = objective.draw(items, torch.Generator().manual_seed(0))
+    offsets, values = known.of(graph, objective.queries)
+    for row in items:
+        answers = set(values[offsets[row] : offsets[row + 1]].tolist())
+        forbidden = answers if filtered else {int(objective.queries.answer[row])}
+        drawn = negatives[row][usable[row]].tolist()
+        assert not forbidden & set(drawn)
+        assert bool(usable[row].any()) == (len(forbidden) < 8)
+        assert bool(usable[row].all()) or len(forbidden) > 4  # of 8; chance may fail the others
+
+
+def test_negatives_are_uniform_over_the_allowed() -> None:
+    graph = toy()
+    objective = SampledNegatives(graph, ObjectiveConfig(negatives=20_000))
+    drawn, _ = objective.draw(np.array([0]), torch.Generator().manual_seed(0))
+    counts = np.bincount(drawn[0].numpy(), minlength=7)
+    allowed = [j for j in range(7) if j != objective.queries.answer[0]]
+    expected = 20_000 / 6
+    chi = sum((counts[j] - expected) ** 2 / expected for j in allowed)
+    assert counts.sum() == counts[allowed].sum()
+    assert chi < 20.5  # 5 degrees of freedom, p = 0.001
+
+
+def test_settings_choose_the_objective() -> None:
+    assert isinstance(make_objective(toy(), ObjectiveConfig()), AllEntities)
+    assert isinstance(make_objective(toy(), ObjectiveConfig(negatives=5)), SampledNegatives)
