@@ -94,7 +94,7 @@ def test_wrong_documents_are_named_by_their_line() -> None:
         ('{\n"entities": {"Q1":\n{"id": ' + "9" * 5000 + "}}}", 3),
         ('[\n{"id": "Q1"},\n{"id": "Q2"}', 3),
         ('[\n{"id": "Q1"}\n]\n{"id": "Q2"}', 4),
-        ('{"id": "Q1"},\n{"id": "Q2"}', 1),
+        ('{"id": "Q1"},\n{"id": "Q2"},,', 2),
         ('{"id": "Q1"}\n]', 2),
         ('{"id": "Q1"}\n\n{"id": "Q2"}', 2),
     ],

@@ -148,7 +148,7 @@ def _read_lines(source: Source, reader: _Reader) -> None:
         elif text == "]" and state["open"]:
             state["closed"] = True
         else:
-            value = strict_json(text.removesuffix(",") if state["open"] else text)
+            value = strict_json(text.removesuffix(","))
             for entity in value if isinstance(value, list) else [value]:
                 reader.entity(entity)
 
