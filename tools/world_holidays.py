@@ -9,7 +9,7 @@ from typing import Any
 
 import holidays
 
-from bundle import MONTHS
+from tools.bundle import MONTHS
 
 YEARS = range(2015, 2025)
 RECENT = {2023, 2024}  # a holiday that missed both has been abolished

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from bundle import Fact, qualifiers
-from world_names import Cldr
+from tools.bundle import Fact, qualifiers
+from tools.world_names import Cldr
 
 BANDS = (
     (80, "80 % or more"),

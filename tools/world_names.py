@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bundle import Kinds
+from tools.bundle import Kinds
 
 NOISE_TERRITORIES = {"XA", "XB", "ZZ"}  # two pseudo-locales and "unknown"
 NOISE_LANGUAGES = {"mul", "root", "und", "zxx"}
