@@ -1,5 +1,6 @@
 """The contract of decoders: from facts and representations to scores (docs/adr/0003)."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
@@ -164,3 +165,12 @@ def product(factors: Tensor) -> Tensor:  # (batch, dim)
             torch.cat([pairs, factors[:, 2 * half :]], dim=1) if factors.shape[1] % 2 else pairs
         )
     return factors[:, 0]
+
+
+def units(decoder: Decoder, *, normalise: bool) -> tuple[float, float]:
+    """By what a product decoder divides an entity's vector, and the relation's.
+
+    With coordinates of deviation 1 and a relation scaled by 1 / sqrt(d) a product of any number of
+    vectors, summed over d coordinates, has a deviation of about 1.
+    """
+    return (decoder.scale, decoder.scale * math.sqrt(decoder.dim)) if normalise else (1.0, 1.0)

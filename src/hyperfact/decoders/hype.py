@@ -8,7 +8,16 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from hyperfact.batches import FactBatch
-from hyperfact.decoders.base import ALL, Decoder, LinearForm, known_slots, pool, product, rows_of
+from hyperfact.decoders.base import (
+    ALL,
+    Decoder,
+    LinearForm,
+    known_slots,
+    pool,
+    product,
+    rows_of,
+    units,
+)
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
 from hyperfact.settings import Section
@@ -23,6 +32,9 @@ class HypESettings(Section):
     )
     dropout: float = Field(
         default=0.3, ge=0.0, lt=1.0, description="on the vectors of the known part"
+    )
+    normalise: bool = Field(
+        default=True, description="divide vectors so that first scores have a deviation of about 1"
     )
 
 
@@ -80,12 +92,13 @@ class HypE(Decoder):
         """The product over all slots, each entity filtered by its role."""
         p = self.settings.dropout
         known = known_slots(facts, slots)[:, :, None]
-        raw = rows_of(z.entities, facts.entities) / self.scale  # (batch, slots, dim)
+        unit, constant = units(self, normalise=self.settings.normalise)
+        raw = rows_of(z.entities, facts.entities) / unit  # (batch, slots, dim)
         raw = torch.where(known, dropout(raw, p, generator), raw)
         filtered = self._filter(raw, self._mix(facts, z))
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
         factors = torch.where(facts.mask[:, :, None], filtered, 1.0)
-        return (product(factors) * relation).sum(dim=1) / (self.scale * math.sqrt(self.dim))
+        return (product(factors) * relation).sum(dim=1) / constant
 
     def linear_form(
         self,
@@ -99,15 +112,16 @@ class HypE(Decoder):
         """Filter the query, not the table: q · f_p(e) = (sum_c k_pc F_c^T q) · e + q · b."""
         p = self.settings.dropout
         mix = self._mix(facts, z)  # (batch, slots, channels)
-        raw = dropout(rows_of(z.entities, facts.entities) / self.scale, p, generator)
+        unit, constant = units(self, normalise=self.settings.normalise)
+        raw = dropout(rows_of(z.entities, facts.entities) / unit, p, generator)
         known = known_slots(facts, slots)[:, :, None]
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
         factors = product(torch.where(known, self._filter(raw, mix), 1.0))
-        query = factors * relation / (self.scale * math.sqrt(self.dim))  # (batch, dim)
+        query = factors * relation / constant  # (batch, dim)
         index = slots[:, None, None].expand(-1, 1, mix.shape[2])
         asked = mix.gather(1, index)[:, 0]  # (batch, channels)
         turned = torch.einsum("bd,ced->bce", query, self.filters)  # (batch, channels, dim)
-        against = (asked[:, :, None] * turned).sum(dim=1) / self.scale
+        against = (asked[:, :, None] * turned).sum(dim=1) / unit
         return LinearForm(against, z.entities[candidates], constant=query @ self.bias)
 
     def _mix(self, facts: FactBatch, z: Representations) -> Tensor:  # (batch, slots, channels)

@@ -1,6 +1,5 @@
 """m-DistMult: one product of all vectors of a fact, the paper's default scoring function."""
 
-import math
 from typing import Literal
 
 import torch
@@ -8,7 +7,16 @@ from pydantic import Field
 from torch import Tensor
 
 from hyperfact.batches import FactBatch
-from hyperfact.decoders.base import ALL, Decoder, LinearForm, known_slots, pool, product, rows_of
+from hyperfact.decoders.base import (
+    ALL,
+    Decoder,
+    LinearForm,
+    known_slots,
+    pool,
+    product,
+    rows_of,
+    units,
+)
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
 from hyperfact.settings import Section
@@ -22,6 +30,9 @@ class MDistMultSettings(Section):
     )
     dropout: float = Field(
         default=0.3, ge=0.0, lt=1.0, description="on the vectors of the known part"
+    )
+    normalise: bool = Field(
+        default=True, description="divide vectors so that first scores have a deviation of about 1"
     )
 
 
@@ -65,7 +76,7 @@ class MDistMult(Decoder):
     ) -> Tensor:  # (batch, dim)
         p = self.settings.dropout
         known = known_slots(facts, slots)[:, :, None]  # (batch, slots, 1)
-        vectors = dropout(rows_of(z.entities, facts.entities) / self.scale, p, generator)
+        unit, constant = units(self, normalise=self.settings.normalise)
+        vectors = dropout(rows_of(z.entities, facts.entities) / unit, p, generator)
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
-        constant = self.scale**2 * math.sqrt(self.dim)  # of the relation and of the missing vector
-        return product(torch.where(known, vectors, 1.0)) * (relation / constant)
+        return product(torch.where(known, vectors, 1.0)) * (relation / (constant * unit))
