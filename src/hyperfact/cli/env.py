@@ -1,0 +1,56 @@
+"""The command `env`: what a bug report should say about the machine."""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from hyperfact import __version__
+from hyperfact.cli.common import AsJson, app, print_json, print_table
+
+_PACKAGES = ("torch", "numpy", "numba", "duckdb", "safetensors", "pydantic", "typer", "pyoxigraph")
+
+
+@app.command()
+def env(*, as_json: AsJson = False) -> None:
+    """Print versions, processor, threads and precision, for bug reports.
+
+    Example: `hyperfact env --json`
+    """
+    import torch
+
+    from hyperfact.kernels import has_fast_bfloat16
+
+    found: dict[str, object] = {
+        "hyperfact": __version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "fast bfloat16": has_fast_bfloat16(),
+        "cuda": torch.cuda.is_available(),
+        **{name: _version(name) for name in _PACKAGES},
+    }
+    if as_json:
+        print_json(found)
+    else:
+        print_table(("", ""), [(name, str(value)) for name, value in found.items()])
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
