@@ -27,6 +27,7 @@ from hyperfact.transforms import (
     unite,
     verify,
 )
+from hyperfact.transforms.blocks import distinct
 from hyperfact.transforms.complexity import Sizes, costs
 from tests.support.benchmarks import data_folder
 
@@ -272,6 +273,17 @@ def test_costs_are_counted_beside_the_formulas() -> None:
     assert rows["equivalent", "paper-text", "relations"] == (1 + 2 + 2, 5)
     assert rows["clique_plain", None, "nodes"] == (3, 3)
     assert rows["clique_semantic", None, "relations"][1] == 1 + 2 * 2
+
+
+def test_distinct_rows_are_numbered_alike_however_many() -> None:
+    rng = np.random.default_rng(1)
+    for size, spans in ((0, (5, 5)), (300, (4, 5)), (200_000, (300, 900)), (200_000, (2**31, 9))):
+        columns = [rng.integers(0, span, size) for span in (*spans, 2**31)]
+        for chosen in (columns[:2], columns):
+            first, number = distinct(*chosen)
+            rows, inverse = np.unique(np.stack(chosen), axis=1, return_inverse=True)
+            assert np.array_equal(np.stack(chosen)[:, first], rows)
+            assert np.array_equal(number, inverse)
 
 
 # -- the benchmarks -------------------------------------------------------------------------------

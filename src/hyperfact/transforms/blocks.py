@@ -64,6 +64,15 @@ def distinct(*columns: Array) -> tuple[Places, Places]:
         if int(key.max(initial=0)) >= (2**63 - 1) // span:
             key = np.unique(key, return_inverse=True)[1].astype(np.int64)
         key = key * span + column
+    if len(key) < 2 * _PARTS * _PARTS:
+        return _distinct_keys(key)
+    return _distinct_by_parts(key)
+
+
+_PARTS = 256
+
+
+def _distinct_keys(key: Places) -> tuple[Places, Places]:
     order = np.argsort(key)  # not stable, and need not be: equal keys are equal rows
     key = key[order]
     new = np.ones(len(key), dtype=bool)
@@ -71,6 +80,25 @@ def distinct(*columns: Array) -> tuple[Places, Places]:
     number = np.empty(len(key), dtype=np.int64)
     number[order] = np.cumsum(new) - 1
     return order[new], number
+
+
+def _distinct_by_parts(key: Places) -> tuple[Places, Places]:
+    """The same for many keys: ranges of keys one after the other, each small enough for a cache."""
+    part = (key // (int(key.max()) // _PARTS + 1)).astype(np.uint8)
+    order = np.argsort(part, kind="stable")  # a counting sort, for there are few parts
+    stops = np.cumsum(np.bincount(part, minlength=_PARTS)).tolist()
+    key = key[order]
+    rows, numbers = [], np.empty(len(key), dtype=np.int64)
+    start = count = 0
+    for stop in stops:
+        first, number = _distinct_keys(key[start:stop])
+        rows.append(order[start:stop][first])
+        numbers[start:stop] = number + count
+        count += len(first)
+        start = stop
+    moved = np.empty(len(key), dtype=np.int64)
+    moved[order] = numbers
+    return np.concatenate(rows), moved
 
 
 def assemble(

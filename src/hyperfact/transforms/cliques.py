@@ -52,7 +52,7 @@ def clique_plain(hkg: HKG) -> KG:
     target = np.concatenate([c.object, pairs.target])
     relation = c.relation[fact]
     first, edge = distinct(source, relation, target)
-    fact, edge = _once(fact, edge)
+    fact, edge = _once(hkg, fact, edge)
     block = Block(Kind.BASE, source[first], relation[first], target[first], fact, edge)
     return _clique(hkg, [block], "clique_plain")
 
@@ -65,7 +65,7 @@ def clique_semantic(hkg: HKG) -> KG:
     """
     pairs = Pairs.of(hkg)
     first, edge = distinct(pairs.source, pairs.attribute, pairs.target, pairs.place)
-    fact, edge = _once(pairs.fact, edge)
+    fact, edge = _once(hkg, pairs.fact, edge)
     source, attribute, target, place = (
         column[first] for column in (pairs.source, pairs.attribute, pairs.target, pairs.place)
     )
@@ -92,7 +92,17 @@ def _slots(hkg: HKG) -> tuple[Places, Array, Ids, Ids]:
     return fact, slot, entity, attribute
 
 
-def _once(fact: Array, edge: Array) -> tuple[Array, Array]:
-    """A fact asks for an edge once, even if two of its pairs give it."""
-    first, _ = distinct(fact, edge)
-    return fact[first], edge[first]
+def _once(hkg: HKG, fact: Array, edge: Array) -> tuple[Array, Array]:
+    """A fact asks for an edge once, even if two of its pairs give it.
+
+    Only a fact that holds an entity twice can have such pairs, so few facts are looked at.
+    """
+    owner, _, entity, _ = _slots(hkg)
+    key = np.sort(owner * len(hkg.entities) + entity)
+    repeated = np.zeros(len(hkg), dtype=bool)
+    repeated[key[1:][key[1:] == key[:-1]] // max(1, len(hkg.entities))] = True
+    doubtful = repeated[fact]
+    some = np.flatnonzero(doubtful)
+    first, _ = distinct(fact[some], edge[some])
+    keep = np.sort(np.concatenate([np.flatnonzero(~doubtful), some[first]]))
+    return fact[keep], edge[keep]

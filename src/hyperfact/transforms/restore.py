@@ -141,7 +141,7 @@ def _stars(kg: KG) -> _Stars:
     _refuse(kg, "wrong_primary_relation", relation != kg.mediator_relation, mediators=True)
     edges = np.flatnonzero(kg.kind == Kind.QUALIFIER)
     owner = kg.source[edges] - kg.num_entities
-    order = np.lexsort((kg.target[edges], kg.relation[edges], owner))
+    order, _ = distinct(owner, kg.relation[edges], kg.target[edges])  # no edge is repeated here
     edges, owner = edges[order], owner[order]
     offsets = offsets_of(np.bincount(owner, minlength=kg.num_mediators))
     columns = Columns(subject, relation, object_, offsets, kg.relation[edges], kg.target[edges])
