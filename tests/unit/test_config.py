@@ -140,3 +140,13 @@ def test_recipes_are_complete_and_valid(path: Path) -> None:
     assert config.data.dataset
     written = tomllib.loads(path.read_text())
     assert set(written) <= set(ExperimentConfig.model_fields)
+
+
+def test_the_reference_page_has_every_setting_with_its_meaning() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "config.md").read_text()
+    sections = [ExperimentConfig.model_fields[n].annotation for n in ExperimentConfig.model_fields]
+    members = [*(e.Settings for e in ENCODERS.values()), *(d.Settings for d in DECODERS.values())]
+    for section in (*sections, *members):
+        for name, field in section.model_fields.items():  # type: ignore[union-attr]
+            assert f"| `{name}` | " in page, name
+            assert f"| {field.description} |" in page, name
