@@ -21,8 +21,13 @@ LEVELS: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("data",), ("transforms",), ("encoders",), ("decoders",)),
     (("model",), ("stats", "audit"), ("exports",)),
     (("objective",), ("evaluation",)),
-    (("training",), ("artifacts",)),
-    (("assembly", "experiment", "predict"), ("explain",), ("draw",), ("studies",)),
+    (("training",), ("storage", "artifacts", "checkpoints", "sidecar"), ("predictions",)),
+    (
+        ("assembly", "fitting", "experiment", "plan", "predict", "explain", "takeaway"),
+        ("report",),
+        ("draw",),
+        ("studies",),
+    ),
     (("cli", "__main__"), ("serve",)),
 )
 
@@ -71,7 +76,10 @@ def test_imports_point_down(path: Path) -> None:
 
 
 #: Only these touch files, clock, environment or streams.
-WORLD = {"config", "data", "exports", "artifacts", "experiment", "cli", "serve", "studies"}
+WORLD = {
+    *("config", "data", "exports", "artifacts", "sidecar", "predictions", "experiment", "takeaway"),
+    *("storage", "checkpoints", "cli", "serve", "studies"),
+}
 
 
 @pytest.mark.parametrize(

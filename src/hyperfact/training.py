@@ -3,7 +3,7 @@
 It knows neither validation nor disk. Random numbers come from the generator that is given.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -66,6 +66,7 @@ class Trainer:
         self.hide_targets, self.generator = hide_targets, generator
         self.optimizer = make_optimizer(model, optimizer)
         self.epoch = 0  # epochs begun
+        self.step = 0  # steps done in this epoch
         self.order: Array = np.zeros(0, dtype=np.int64)  # items of the epoch, as drawn
         self.hidden: Tensor | None = None  # edges to keep in this epoch
 
@@ -75,14 +76,14 @@ class Trainer:
         return -(-len(self.objective) // self.training.batch_size)
 
     def run(self) -> Iterator[Report]:
-        """Train, yielding after each step."""
-        while self.epoch < self.training.epochs:
-            self._begin_epoch()
-            for step in range(1, self.steps + 1):
-                yield self._step(step)
+        """Train from where the state is, yielding after each step."""
+        while self.epoch < self.training.epochs or self.step < self.steps:
+            if not self.epoch or self.step == self.steps:
+                self._begin_epoch()
+            yield self._step(self.step + 1)
 
     def _begin_epoch(self) -> None:
-        self.epoch += 1
+        self.epoch, self.step = self.epoch + 1, 0
         self.order = torch.randperm(len(self.objective), generator=self.generator).numpy()
         if isinstance(self.hide_targets, float):
             facts = len(self.objective.graph)
@@ -117,7 +118,33 @@ class Trainer:
                 "a smaller optimizer.lr or optimizer.clip_norm may help"
             )
         self.optimizer.step()
+        self.step = step
         return report
+
+    def state(self) -> tuple[dict[str, int], dict[str, Tensor]]:
+        """All that decides how training goes on: numbers, and tensors that training changes."""
+        tensors = {f"model.{name}": t for name, t in self.model.state_dict().items()}
+        for index, moments in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{name}": t for name, t in moments.items()}
+        tensors["generator"] = self.generator.get_state()
+        tensors["order"] = torch.from_numpy(self.order)
+        if self.hidden is not None:
+            tensors["hidden"] = self.hidden
+        return {"epoch": self.epoch, "step": self.step}, tensors
+
+    def restore(self, numbers: Mapping[str, int], tensors: Mapping[str, Tensor]) -> None:
+        """Take up a state; nothing of it is shared afterwards."""
+        self.epoch, self.step = numbers["epoch"], numbers["step"]
+        self.model.load_state_dict(under("model.", tensors))
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in under("optimizer.", tensors).items():
+            index, _, moment = name.partition(".")
+            moments.setdefault(int(index), {})[moment] = tensor.clone()
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+        self.generator.set_state(tensors["generator"])
+        self.order = tensors["order"].clone().numpy()
+        self.hidden = tensors["hidden"].clone() if "hidden" in tensors else None
 
     def _clip(self) -> float:
         """The norm of the gradient, which is scaled down to the limit if there is one."""
@@ -128,6 +155,11 @@ class Trainer:
                 self.model.parameters(), self.settings.clip_norm, norm
             )
         return float(norm)
+
+
+def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors whose name begins so, by the rest of their name."""
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
 
 
 def accumulate(

@@ -1,0 +1,195 @@
+"""Checkpoints: the whole state of a training, in generations that a crash cannot spoil.
+
+A generation is two files, `000007.safetensors` with every tensor and `000007.json` with everything
+else, among it the SHA-256 of the tensors and its own. The JSON is written last and removed first:
+a generation exists when its JSON does. The generation before stays until a newer one is safe.
+"""
+
+import hashlib
+import json
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load as tensors_of
+from safetensors.torch import save as bytes_of
+from torch import Tensor
+
+from hyperfact.errors import CheckpointError, DataError, StorageError
+from hyperfact.storage import (
+    parse_json,
+    read_checked,
+    read_inside,
+    remove_leftovers,
+    sync_folder,
+    write_atomically,
+)
+
+FOLDER = "checkpoints"
+FORMAT = 1
+_GENERATIONS = 2
+_JSON_LIMIT, _TENSOR_LIMIT = 2**28, 2**40
+_NAME = re.compile(r"(\d{6,})\.json")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One generation, checked."""
+
+    number: int
+    state: Mapping[str, Any]
+    tensors: Mapping[str, Tensor]
+
+
+class Checkpoints:
+    """The generations of one run; at least two good ones are kept once there are two.
+
+    Args:
+        run: The run directory.
+    """
+
+    def __init__(self, run: Path) -> None:
+        self.folder = run / FOLDER
+        self._bad: set[int] = set()
+
+    def numbers(self) -> list[int]:
+        """Generations that were written, oldest first; good or not."""
+        if not self.folder.is_dir():
+            return []
+        found = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
+        return sorted(int(match[1]) for match in found if match)
+
+    def clean(self) -> None:
+        """Remove what a killed writer has left; call it as the only writer."""
+        if not self.folder.is_dir():
+            return
+        remove_leftovers(self.folder)
+        numbers = set(self.numbers())
+        for path in self.folder.glob("*.safetensors"):
+            if path.stem.isdecimal() and int(path.stem) not in numbers:
+                path.unlink()
+
+    def save(self, state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> int:
+        """Write a new generation, then forget the oldest.
+
+        Returns:
+            The bytes written.
+
+        Raises:
+            StorageError: It could not be written; the generations before are untouched.
+        """
+        number = max(self.numbers(), default=0) + 1
+        content = bytes_of({name: t.detach().contiguous() for name, t in tensors.items()})
+        name = f"{number:06}.safetensors"
+        try:
+            self.folder.mkdir(exist_ok=True)
+            digest = write_atomically(self.folder / name, content)
+            entry = {"sha256": digest, "bytes": len(content)}
+            text = _document(
+                {"format": FORMAT, "number": number, "tensors": entry, "state": dict(state)}
+            )
+            write_atomically(self.folder / f"{number:06}.json", text)
+            self._forget_old()
+        except OSError as error:
+            raise StorageError(f"{self.folder}: {error.strerror or error}") from error
+        return len(content) + len(text)
+
+    def _forget_old(self) -> None:
+        good = [number for number in self.numbers() if number not in self._bad]
+        old = [*good[:-_GENERATIONS], *self._bad]
+        for number in old:
+            (self.folder / f"{number:06}.json").unlink(missing_ok=True)
+            (self.folder / f"{number:06}.safetensors").unlink(missing_ok=True)
+        self._bad.clear()
+        if old:
+            sync_folder(self.folder)
+
+    def latest(self) -> Checkpoint:
+        """The newest generation that is whole; damaged ones are skipped with a warning.
+
+        Raises:
+            CheckpointError: There is none.
+        """
+        for number in reversed(self.numbers()):
+            try:
+                return self._read(number)
+            except DataError as error:
+                self._bad.add(number)
+                _log.warning("warning: %s; trying the checkpoint before it", error)
+        raise CheckpointError(
+            f"{self.folder}: no usable checkpoint among {len(self._bad)}; to train from the "
+            "beginning, start a new run"
+        )
+
+    def _read(self, number: int) -> Checkpoint:
+        path = self.folder / f"{number:06}.json"
+        content = read_inside(self.folder, path.name, limit=_JSON_LIMIT)
+        document = parse_json(path, content)
+        stated = {key: value for key, value in document.items() if key != "sha256"}
+        if _document(stated) != content or stated.get("number") != number:
+            raise DataError(f"{path}: damaged; its SHA-256 is not the one stated")
+        if stated.get("format") != FORMAT:
+            raise DataError(f"{path}: format {stated.get('format')!r}, expected {FORMAT}")
+        name, state = f"{number:06}.safetensors", stated.get("state")
+        tensors = read_checked(self.folder, name, stated.get("tensors"), limit=_TENSOR_LIMIT)
+        if not isinstance(state, dict):
+            raise DataError(f"{path}: holds no state")
+        try:
+            return Checkpoint(number, state, tensors_of(tensors))
+        except SafetensorError as error:
+            raise DataError(f"{self.folder / name}: not a safetensors file: {error}") from error
+
+    def remove(self) -> None:
+        """Delete all generations; a finished run has no use for them."""
+        if not self.folder.is_dir():
+            return
+        for number in self.numbers():
+            (self.folder / f"{number:06}.json").unlink(missing_ok=True)
+        self.clean()
+        self.folder.rmdir()
+
+
+def _document(stated: Mapping[str, Any]) -> bytes:
+    """The only bytes that these contents may have in a file."""
+    text = json.dumps(stated, sort_keys=True, allow_nan=False)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return (json.dumps({**stated, "sha256": digest}, sort_keys=True) + "\n").encode()
+
+
+@dataclass
+class Schedule:
+    """When to save: after some time and at the end of epochs, within a share of all time.
+
+    Attributes:
+        every_seconds: Inside an epoch; 0: after each step.
+        budget: The share of the time that saving may take; 1: no limit.
+        expected: Seconds that the next save may take.
+    """
+
+    every_seconds: float
+    budget: float
+    expected: float = 0.0
+    clock: Callable[[], float] = time.monotonic
+    spent: float = 0.0
+    start: float = field(init=False)
+    last: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.start = self.last = self.clock()
+
+    def is_due(self, *, ends_epoch: bool) -> bool:
+        """Whether to save now."""
+        now = self.clock()
+        if not ends_epoch and now - self.last < self.every_seconds:
+            return False
+        return self.budget >= 1 or self.spent + self.expected <= self.budget * (now - self.start)
+
+    def note(self, seconds: float) -> None:
+        """Take note of a save that has just ended."""
+        self.spent, self.expected, self.last = self.spent + seconds, seconds, self.clock()
