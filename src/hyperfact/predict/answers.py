@@ -1,0 +1,102 @@
+"""What comes back from a question: ranked names with score, probability and what is known."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args, overload
+
+from hyperfact.errors import UnknownNameError, UserError
+from hyperfact.facts import Vocabulary
+from hyperfact.predict.questions import AnyQuestion, write_any
+from hyperfact.ragged import Array
+
+Known = Literal["mark", "remove", "hide", "only"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """How questions are to be answered."""
+
+    k: int = 10
+    known: Known = "mark"
+    restrict_range: bool = False
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise UserError(f"k must be at least 1, got {self.k}")
+        if self.known not in get_args(Known):
+            raise UnknownNameError("way to treat known answers", self.known, get_args(Known))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One name that may fill the blank."""
+
+    rank: int  # place among the candidates, from 1; equal scores in the order of ids
+    name: str
+    score: float
+    probability: float  # over the candidates of this ranking
+    where: tuple[str, ...]  # splits in which the fact stands
+
+    @property
+    def known(self) -> bool:
+        """Whether some split holds the completed fact."""
+        return bool(self.where)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "where": list(self.where), "known": self.known}
+
+
+@dataclass(frozen=True, eq=False)
+class Answers(Sequence[Answer]):
+    """The best answers of one question, as columns; a row is made when it is looked at."""
+
+    question: AnyQuestion
+    names: Vocabulary
+    ids: Array  # (answers,)
+    ranks: Array  # (answers,)
+    scores: Array  # (answers,)
+    probabilities: Array  # (answers,)
+    where: tuple[tuple[str, ...], ...]
+    candidates: int  # how many were ranked
+    calibrated: bool  # whether a temperature was fitted on validation facts
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> Answer: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Answer]: ...
+    def __getitem__(self, place: int | slice) -> Answer | list[Answer]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(len(self))[place]]
+        i = range(len(self))[place]
+        return Answer(
+            int(self.ranks[i]),
+            self.names[int(self.ids[i])],
+            float(self.scores[i]),
+            float(self.probabilities[i]),
+            self.where[i],
+        )
+
+    def __iter__(self) -> Iterator[Answer]:
+        return (self[i] for i in range(len(self)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "question": write_any(self.question),
+            "candidates": self.candidates,
+            "calibrated": self.calibrated,
+            "answers": [answer.as_dict() for answer in self],
+        }
+
+    def __repr__(self) -> str:
+        head = f"Answers({write_any(self.question)})"
+        marks = [f" (known: {', '.join(a.where)})" if a.known else "" for a in self]
+        rows = [
+            f"  {a.rank:>3}  {a.probability:.3f}  {a.name}{mark}"
+            for a, mark in zip(self, marks, strict=True)
+        ]
+        return "\n".join([head, *rows])

@@ -1,0 +1,164 @@
+"""What the facts of a run say about a question: known answers by split, and observed ranges."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hyperfact.hkg import HKG, Columns, Splits
+from hyperfact.predict.questions import Asked, table_of
+from hyperfact.queries import BLANK_ID, KnownAnswers
+from hyperfact.ragged import Array, Places, offsets_of, owners_of, places_of
+
+
+@dataclass(frozen=True)
+class KnownRows:
+    """The known answers of some questions, ragged, each with the splits that hold it."""
+
+    offsets: Places  # (questions + 1,)
+    ids: Array  # (answers,) rising inside a question
+    splits: Array  # (answers,) bit i: the i-th split
+    names: tuple[str, ...]
+
+    def of(self, row: int) -> tuple[Array, Array]:
+        """Ids and splits of one question."""
+        part = slice(self.offsets[row], self.offsets[row + 1])
+        return self.ids[part], self.splits[part]
+
+    def splits_of(self, rows: Array, ids: Array) -> Array:
+        """For each (row, id) the splits that hold it, 0 if none does."""
+        width = 1 + max(int(self.ids.max(initial=0)), int(ids.max(initial=0)))
+        codes = owners_of(self.offsets) * width + self.ids
+        wanted = rows * width + ids
+        if not len(codes):
+            return np.zeros(wanted.shape, dtype=np.int64)
+        at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+        found: Array = np.where(codes[at] == wanted, self.splits[at], 0)
+        return found
+
+    def named(self, bits: int) -> tuple[str, ...]:
+        """The names of the splits of a bit field."""
+        return tuple(name for i, name in enumerate(self.names) if bits >> i & 1)
+
+
+class Knowledge:
+    """The facts of all splits, indexed when first needed."""
+
+    def __init__(self, splits: Splits, train: HKG) -> None:
+        self.splits, self.train = splits, train
+
+    @cached_property
+    def indexes(self) -> dict[str, KnownAnswers]:
+        """An index of known answers for each split."""
+        return {name: KnownAnswers.build(part) for name, part in self.splits.items() if len(part)}
+
+    def known(self, questions: Sequence[Asked]) -> KnownRows:
+        """The known answers of questions of one kind: all for entities, or all for relations."""
+        if questions and questions[0].is_relation:
+            found = [self._relations(question) for question in questions]
+            rows = [(row, i, bits) for row, some in enumerate(found) for i, bits in some.items()]
+            row, ids, bits = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+        else:
+            row, ids, bits = self._entities(questions)
+        order = np.lexsort((ids, row))
+        counts = np.bincount(row, minlength=len(questions))
+        names = tuple(self.indexes)
+        return KnownRows(offsets_of(counts), ids[order], bits[order], names)
+
+    def _entities(self, questions: Sequence[Asked]) -> tuple[Array, Array, Array]:
+        """Row, id and splits of every known answer, each once."""
+        table, width = table_of(questions), len(self.splits.entities)
+        codes, bits = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for place, index in enumerate(self.indexes.values()):
+            offsets, values = index.at(index.find(table))
+            codes.append(owners_of(offsets) * width + values)
+            bits.append(np.full(len(values), 1 << place))
+        unique, inverse = np.unique(np.concatenate(codes), return_inverse=True)
+        total = np.zeros(len(unique), dtype=np.int64)
+        np.bitwise_or.at(total, inverse, np.concatenate(bits))
+        return unique // width, unique % width, total
+
+    def _relations(self, question: Asked) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for place, index in enumerate(self.indexes.values()):
+            for relation in _relations_that_fit(index.graph.columns, question):
+                found[relation] = found.get(relation, 0) | 1 << place
+        return dict(sorted(found.items()))
+
+    # -- ranges -----------------------------------------------------------------------------------
+
+    def in_range(self, question: Asked) -> Tensor:  # (candidates,) bool
+        """Candidates that the training facts show in the asked role."""
+        if question.is_relation:
+            ids, size = self._relation_range(question), len(self.splits.relations)
+        else:
+            offsets, flat = self._ranges
+            kind, relation = question.role
+            role = kind * len(self.splits.relations) + relation
+            ids, size = flat[offsets[role] : offsets[role + 1]], len(self.splits.entities)
+        mask = torch.zeros(size, dtype=torch.bool)
+        mask[torch.from_numpy(ids.astype(np.int64))] = True
+        return mask
+
+    @cached_property
+    def _ranges(self) -> tuple[Places, Array]:
+        """Entities seen as subject and object of each relation, as value of each attribute."""
+        c, relations = self.train.columns, len(self.splits.relations)
+        width = len(self.splits.entities)
+        roles = np.concatenate([c.relation, relations + c.relation, 2 * relations + c.attributes])
+        ids = np.concatenate([c.subject, c.object, c.values])
+        codes = np.unique(roles.astype(np.int64) * width + ids)
+        offsets = np.searchsorted(codes, np.arange(3 * relations + 1, dtype=np.int64) * width)
+        return offsets, codes % width
+
+    def prior(self, question: Asked) -> Tensor:  # (relations,)
+        """The log P(r) of the asked relation in training; an attribute beside its primary relation.
+
+        One imagined fact, spread over all attributes by their number, stands for what was not seen.
+        """
+        c, size = self.train.columns, len(self.splits.relations)
+        if question.place == 0:
+            counts = np.bincount(c.relation, minlength=size) + 0.5
+        else:
+            overall = np.bincount(c.attributes, minlength=size) + 0.5
+            rows = np.flatnonzero(c.relation == question.relations[0])
+            here = np.bincount(c.attributes[places_of(c.offsets, rows)], minlength=size)
+            counts = here + overall / overall.sum()
+        return torch.from_numpy(np.log(counts / counts.sum()))
+
+    def _relation_range(self, question: Asked) -> Array:
+        """Relations seen as primary ones; or attributes seen beside this primary relation."""
+        c = self.train.columns
+        if question.place == 0:
+            return np.unique(c.relation)
+        rows = np.flatnonzero(c.relation == question.relations[0])
+        return np.unique(c.attributes[places_of(c.offsets, rows)])
+
+
+def _relations_that_fit(c: Columns, question: Asked) -> list[int]:
+    """The relations that make a fact of these columns out of a question for a relation."""
+    subject, obj = question.entities[:2]
+    primary = question.relations[0]
+    hit = (c.subject == subject) & (c.object == obj)
+    hit &= np.diff(c.offsets) == len(question.entities) - 2
+    if primary != BLANK_ID:
+        hit &= c.relation == primary
+    wanted = sorted(zip(question.relations[1:], question.entities[2:], strict=True))
+    found = []
+    for row in np.flatnonzero(hit).tolist():
+        part = slice(c.offsets[row], c.offsets[row + 1])
+        pairs = list(zip(c.attributes[part].tolist(), c.values[part].tolist(), strict=True))
+        if primary == BLANK_ID:
+            found += [int(c.relation[row])] if pairs == wanted else []
+        else:
+            found += _missing(pairs, wanted)
+    return found
+
+
+def _missing(pairs: list[tuple[int, int]], wanted: list[tuple[int, int]]) -> list[int]:
+    """The attribute that stands in `pairs` where `wanted`, whose first pair asks, has a blank."""
+    value = wanted[0][1]
+    return [a for a, v in pairs if v == value and sorted([(a, v), *wanted[1:]]) == pairs]

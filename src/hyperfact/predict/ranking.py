@@ -1,0 +1,139 @@
+"""From scores to ranked answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hyperfact.errors import NumericalError
+from hyperfact.facts import Vocabulary
+from hyperfact.predict.answers import Answers, Request
+from hyperfact.predict.calibration import Temperature
+from hyperfact.predict.knowledge import KnownRows
+from hyperfact.predict.questions import AnyQuestion
+from hyperfact.predict.scoring import top
+from hyperfact.ragged import Array, owners_of
+
+_NONE = float("-inf")  # no candidate
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one answer stands, ranked as `evaluate` ranks: other known answers do not compete."""
+
+    rank: float  # 1 + rivals above + half of the equal ones
+    candidates: int
+    score: float
+    probability: float
+
+
+def rank(
+    questions: Sequence[AnyQuestion],
+    scores: Tensor,
+    known: KnownRows,
+    *,
+    names: Vocabulary,
+    request: Request,
+    fitted: Temperature | None,
+) -> list[Answers]:
+    """The best answers of each question.
+
+    Args:
+        questions: As they were asked.
+        scores: Of all candidates, minus infinity for those that are none; may be changed.
+        known: Their known answers.
+        names: Of the candidates.
+        request: How many, and what to do with known ones.
+        fitted: The temperature, if there is one.
+    """
+    beta = 1.0 if fitted is None else 1.0 / fitted.temperature
+    if request.known == "remove":
+        _forbid(scores, known)
+    totals = (scores * beta).logsumexp(dim=1).numpy()  # (questions,)
+    partial = request.known == "remove" or request.restrict_range
+    counts = (scores > _NONE).sum(dim=1).tolist() if partial else [scores.shape[1]] * len(scores)
+    if request.known == "hide":
+        _forbid(scores, known)
+    if request.known == "only":
+        chosen = [
+            _known_ones(scores[row], known.of(row)[0], request.k) for row in range(len(scores))
+        ]
+    else:
+        chosen = _best(scores, request.k)
+    rows = np.repeat(np.arange(len(chosen)), [len(ids) for ids, _, _ in chosen])
+    bits = known.splits_of(rows, np.concatenate([ids for ids, _, _ in chosen]))
+    where = [known.named(b) for b in range(1 << len(known.names))]
+    found, start = [], 0
+    for row, (ids, ranks, values) in enumerate(chosen):
+        splits = tuple(where[b] for b in bits[start : start + len(ids)].tolist())
+        start += len(ids)
+        found.append(
+            Answers(
+                questions[row],
+                names,
+                ids,
+                ranks,
+                values,
+                np.exp(beta * values - totals[row]),
+                splits,
+                counts[row],
+                fitted is not None,
+            )
+        )
+    return found
+
+
+def _forbid(scores: Tensor, known: KnownRows) -> None:
+    """Known answers stop being candidates."""
+    scores[torch.from_numpy(owners_of(known.offsets)), torch.from_numpy(known.ids)] = _NONE
+
+
+Chosen = tuple[Array, Array, Array]  # ids, ranks and scores of the answers of one question
+
+
+def _best(scores: Tensor, k: int) -> list[Chosen]:
+    """The k best candidates of each row."""
+    columns, values = (t.numpy() for t in top(scores, k))  # (rows, k)
+    ranks = np.arange(1, columns.shape[1] + 1)
+    counts = (values > _NONE).sum(axis=1).tolist()
+    return [(columns[i, :n], ranks[:n], values[i, :n]) for i, n in enumerate(counts)]
+
+
+def _known_ones(scores: Tensor, known: Array, k: int) -> Chosen:
+    """The k best known answers, with the places they have among all candidates."""
+    known = known[scores.numpy()[known] > _NONE]
+    places = torch.empty(len(scores), dtype=torch.int64)
+    places[torch.sort(scores, descending=True, stable=True)[1]] = torch.arange(1, len(scores) + 1)
+    ranks = places.numpy()[known]
+    order = np.argsort(ranks)[:k]
+    return known[order], ranks[order], scores.numpy()[known[order]]
+
+
+def place_among(scores: Tensor, answer: int, *, known: Array, temperature: float) -> Place:
+    """Where an answer stands among these scores, known ones filtered."""  # (candidates,)
+    refuse_unusable(scores)
+    score = scores[answer].clone()
+    rivals = scores.clone()
+    rivals[torch.from_numpy(known)] = _NONE
+    rivals[answer] = _NONE
+    beta = 1.0 / temperature
+    total = torch.logaddexp((rivals * beta).logsumexp(dim=0), score * beta)
+    equal = int((rivals == score).sum())
+    return Place(
+        1.0 + int((rivals > score).sum()) + 0.5 * equal,
+        1 + int((rivals > _NONE).sum()),
+        float(score),
+        float(torch.exp(score * beta - total)),
+    )
+
+
+def refuse_unusable(scores: Tensor) -> None:
+    """Stop at a NaN or an infinity; one sum finds it anywhere.
+
+    Raises:
+        NumericalError: There is one.
+    """
+    if not bool(torch.isfinite(scores.sum())):
+        raise NumericalError("a score of this model is not a finite number")

@@ -1,0 +1,89 @@
+"""Scores of every candidate for the blank of a question, from representations made once."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from hyperfact.batches import FactBatch
+from hyperfact.decoders.base import Decoder
+from hyperfact.kg import Representations
+from hyperfact.model import Precision
+from hyperfact.predict.questions import Asked, batch_of
+
+_CELLS = 2**22  # scores of a question for a relation that exist at once
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A decoder with the vectors it reads; the encoder has served and is gone."""
+
+    decoder: Decoder
+    z: Representations
+    precision: Precision
+
+    def entities(self, questions: Sequence[Asked]) -> Tensor:  # (questions, entities)
+        """The score of each entity in the asked slot of each question."""
+        facts, slots = batch_of(questions)
+        return self.batch(facts, slots)
+
+    def batch(self, facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, entities)
+        """The same for a batch; ids beyond the entities may stand in known slots."""
+        candidates = slice(0, self.decoder.num_entities)
+        with torch.no_grad(), self._products():
+            scores = self.decoder.score_slot(facts, slots, self.z, candidates=candidates)
+        return scores.to(self.z.entities.dtype)
+
+    def relations(self, question: Asked, prior: Tensor) -> Tensor:  # (relations,)
+        """Bayes' rule: log P(e | rest, r) + log P(r), where e is the entity that r brings in.
+
+        Scores of facts with different relations do not share a scale, for training compares
+        entities only; probabilities of the entity among all entities do.
+
+        Args:
+            question: With a relation or attribute blank.
+            prior: log P(r), from the training facts.  # (relations,)
+        """
+        count, width = len(prior), max(1, _CELLS // self.decoder.num_entities)
+        facts, slots = batch_of([question])
+        entity = question.entities[question.slot]
+        parts = []
+        for start in range(0, count, width):
+            tried = torch.arange(start, min(start + width, count))
+            relations = facts.relations.repeat(len(tried), 1)
+            relations[:, question.place] = tried
+            several = FactBatch(
+                facts.entities.repeat(len(tried), 1), relations, facts.mask.repeat(len(tried), 1)
+            )
+            scores = self.batch(several, slots.repeat(len(tried)))  # (tried, entities)
+            parts.append(scores[:, entity] - scores.logsumexp(dim=1))
+        return torch.cat(parts) + prior.to(parts[0].dtype)
+
+    def with_means(self) -> "Scorer":
+        """The same, with one more row in each table: the mean of all others."""
+        e, r = self.z.entities, self.z.relations
+        tables = (torch.cat([t, t.mean(dim=0, keepdim=True)]) for t in (e, r))
+        return replace(self, z=Representations(*tables))
+
+    def _products(self) -> AbstractContextManager[object]:
+        """As in training: matrix products in bfloat16 where asked for."""
+        if self.precision != "bfloat16":
+            return nullcontext()
+        return torch.autocast(self.z.entities.device.type, dtype=torch.bfloat16)
+
+
+def top(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:  # (rows, k), (rows, k)
+    """The k best columns of each row and their scores; of equal scores the first column wins."""
+    wide = min(k + 1, scores.shape[1])
+    values, columns = torch.topk(scores, wide, dim=1)
+    k = min(k, wide)
+    tied = (values[:, 1:] == values[:, :-1]).any(dim=1)
+    for row in torch.nonzero(tied)[:, 0].tolist():
+        edge = values[row, k - 1]
+        near = torch.nonzero(scores[row] >= edge)[:, 0]  # rising ids, so a stable sort keeps them
+        order = torch.sort(scores[row, near], descending=True, stable=True)[1][:k]
+        columns[row, :k] = near[order]
+        values[row, :k] = scores[row, near[order]]
+    return columns[:, :k], values[:, :k]

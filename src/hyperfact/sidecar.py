@@ -1,0 +1,123 @@
+"""What questions leave beside a run: its facts and its calibration, both made again at will.
+
+    sidecar/facts.safetensors    the facts of all splits by the ids of the run
+    sidecar/calibration.json     temperatures, and how well they fit
+    sidecar/index.json           written last: SHA-256 of both, and of the run they belong to
+
+With them a run answers without its dataset, and loads faster. A sidecar that is damaged or belongs
+to other weights is ignored; a run directory that cannot be written simply has none.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as arrays_of
+from safetensors.numpy import save as bytes_of
+
+from hyperfact.artifacts import WEIGHTS, write_atomically
+from hyperfact.errors import DataError, StorageError
+from hyperfact.facts import Vocabulary
+from hyperfact.hkg import HKG, Columns, Splits
+
+FOLDER, FACTS, CALIBRATION, INDEX = (
+    "sidecar",
+    "facts.safetensors",
+    "calibration.json",
+    "index.json",
+)
+_COLUMNS = ("subject", "relation", "object", "offsets", "attributes", "values")
+
+
+class Sidecar:
+    """The folder beside one run.
+
+    Args:
+        run: The run directory.
+        manifest: Of the run; it says which weights and which facts the sidecar must belong to.
+    """
+
+    def __init__(self, run: Path, manifest: Mapping[str, Any]) -> None:
+        self.folder = run / FOLDER
+        self.owner = {
+            "weights": manifest["files"][WEIGHTS]["sha256"],
+            "data": dict(manifest["data"]),
+        }
+
+    def facts(self, entities: Vocabulary, relations: Vocabulary) -> Splits | None:
+        """The facts of the run, or None where they are not kept."""
+        content = self._read(FACTS)
+        if content is None:
+            return None
+        try:
+            arrays = arrays_of(content)
+            names = sorted({name.rpartition(".")[0] for name in arrays})  # 000.train, 001.valid …
+            parts = {
+                name.partition(".")[2]: HKG(
+                    entities, relations, Columns(*(arrays[f"{name}.{c}"] for c in _COLUMNS))
+                )
+                for name in names
+            }
+        except (SafetensorError, KeyError):
+            return None
+        return Splits(parts, name=str(self.owner["data"].get("name", "dataset")))
+
+    def keep_facts(self, splits: Splits) -> None:
+        """Write the facts; a directory that cannot be written is left as it is."""
+        arrays = {
+            f"{place:03}.{name}.{column}": np.ascontiguousarray(getattr(part.columns, column))
+            for place, (name, part) in enumerate(splits.items())
+            for column in _COLUMNS
+        }
+        self._write(FACTS, bytes_of(arrays))
+
+    def calibration(self) -> dict[str, Any] | None:
+        """What `keep_calibration` wrote, or None."""
+        content = self._read(CALIBRATION)
+        value = None if content is None else json.loads(content)
+        return value if isinstance(value, dict) else None
+
+    def keep_calibration(self, value: Mapping[str, Any]) -> None:
+        """Write a calibration."""
+        self._write(CALIBRATION, (json.dumps(value, indent=2) + "\n").encode())
+
+    def _index(self) -> dict[str, Any]:
+        """Which files are good; nothing is, if the index is of another run."""
+        try:
+            index = json.loads((self.folder / INDEX).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        good = isinstance(index, dict) and index.get("owner") == self.owner
+        return index["files"] if good and isinstance(index.get("files"), dict) else {}
+
+    def _read(self, name: str) -> bytes | None:
+        wanted = self._index().get(name)
+        try:
+            content = (self.folder / name).read_bytes()
+        except OSError:
+            return None
+        return content if hashlib.sha256(content).hexdigest() == wanted else None
+
+    def _write(self, name: str, content: bytes) -> None:
+        files = {**self._index(), name: hashlib.sha256(content).hexdigest()}
+        index = json.dumps({"owner": self.owner, "files": files}, indent=2) + "\n"
+        with suppress(OSError, StorageError):
+            self.folder.mkdir(exist_ok=True)
+            write_atomically(self.folder / name, content)
+            write_atomically(self.folder / INDEX, index.encode())
+
+
+def check_same(splits: Splits, manifest: Mapping[str, Any], where: Path) -> None:
+    """Refuse facts that are not those of a run.
+
+    Raises:
+        DataError: A split whose content differs.
+    """
+    for name, part in splits.items():
+        if manifest["data"].get(name) != part.fingerprint:
+            raise DataError(f"{where}: the {name} facts are not those of the run")
