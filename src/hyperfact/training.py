@@ -75,6 +75,14 @@ class Trainer:
         """Steps in an epoch."""
         return -(-len(self.objective) // self.training.batch_size)
 
+    @property
+    def rate(self) -> float:
+        """The learning rate of the last step."""
+        return self._rate(self.step)
+
+    def _rate(self, step: int) -> float:
+        return learning_rate(self.settings, self.epoch - 1 + (step - 1) / self.steps)
+
     def run(self) -> Iterator[Report]:
         """Train from where the state is, yielding after each step."""
         while self.epoch < self.training.epochs or self.step < self.steps:
@@ -95,7 +103,7 @@ class Trainer:
         size = self.training.batch_size
         items = self.order[(step - 1) * size : step * size]
         self.model.train()
-        rate = learning_rate(self.settings, self.epoch - 1 + (step - 1) / self.steps)
+        rate = self._rate(step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
