@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from hyperfact.batches import FactBatch
+from hyperfact.decoders.base import even_products
 from hyperfact.decoders.hype import HypE, HypESettings
 from hyperfact.decoders.mdistmult import MDistMult, MDistMultSettings
 from hyperfact.decoders.mtransh import MTransH, MTransHSettings
@@ -142,3 +143,18 @@ def test_a_block_is_torch_s_own() -> None:
 def test_heads_must_divide_the_dimension() -> None:
     with pytest.raises(ConfigError, match=r"heads = 4 must divide training.dim = 6"):
         Transformer(**options(toy(), settings=TransformerSettings()))  # type: ignore
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("rows", [1, 5, 25, 191, 192, 193, 777, 3388])
+def test_equal_vectors_have_exactly_equal_products(rows: int, dtype: torch.dtype) -> None:
+    """Also in the last columns, and for any number of queries."""
+    generator = torch.Generator().manual_seed(rows)
+    for dim in (7, 8, 200):
+        table = torch.randn(1, dim, generator=generator).to(dtype).repeat(rows, 1)
+        for queries in (1, 3, 64):
+            vectors = torch.randn(queries, dim, generator=generator).to(dtype)
+            products = even_products(vectors, table)
+            assert products.shape == (queries, rows)
+            assert torch.equal(products, products[:, :1].expand_as(products))
+            assert torch.allclose(products, vectors @ table.T, atol=1e-4)
