@@ -5,6 +5,7 @@
     relations.jsonl
     weights.safetensors   parameters, and the representations that the encoder made with them
     metrics.json          results with their policy
+    ranks-test.parquet    a row for each ranked query of a split (docs/reference/rank-table.md)
     log.jsonl             a line for each epoch, written as training goes
     manifest.json         written last: SHA-256 and size of each file, data, versions
 
@@ -14,11 +15,13 @@ A directory without a manifest belongs to a run that did not finish.
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as tensors_of
@@ -27,6 +30,7 @@ from torch import Tensor
 
 from hyperfact.errors import DataError, StorageError, UserError
 from hyperfact.facts import Derived, Literal, Vocabulary
+from hyperfact.ragged import Array
 
 FORMAT = 1
 CONFIG, WEIGHTS, METRICS = "config.toml", "weights.safetensors", "metrics.json"
@@ -36,6 +40,7 @@ ENTITIES, RELATIONS, LOG, MANIFEST = (
     "log.jsonl",
     "manifest.json",
 )
+RANKS = "ranks-{split}.parquet"
 _REQUIRED = (CONFIG, ENTITIES, RELATIONS, WEIGHTS, METRICS)
 
 
@@ -67,6 +72,10 @@ class RunWriter:
         """Write all tensors into one file."""
         plain = {name: t.detach().contiguous().clone() for name, t in tensors.items()}
         write_atomically(self.path / WEIGHTS, bytes_of(plain))
+
+    def table(self, name: str, columns: Mapping[str, Array], about: Mapping[str, Any]) -> None:
+        """Write columns as Parquet, with what is to be known about them."""
+        write_table(self.path / name, columns, about)
 
     def log(self, row: Mapping[str, Any]) -> None:
         """Append a line to the training log."""
@@ -142,6 +151,55 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise StorageError(f"{path}: {error.strerror}") from error
+
+
+def write_table(path: Path, columns: Mapping[str, Array], about: Mapping[str, Any]) -> None:
+    """Write numbers as Parquet beside the target, then rename over it.
+
+    Args:
+        path: The file.
+        columns: Of equal length, by name.
+        about: Kept in the file as JSON under the key `hyperfact`.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    text, name = (t.replace("'", "''") for t in (json.dumps(about), str(temporary)))
+    plain = {key: np.ascontiguousarray(column) for key, column in columns.items()}
+    try:
+        with duckdb.connect(config={"threads": 1}) as db:
+            db.register("columns", plain)
+            options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{hyperfact: '{text}'}}"
+            db.execute(f"COPY (SELECT * FROM columns) TO '{name}' ({options})")
+        write_atomically(path, temporary.read_bytes())
+    except duckdb.Error as error:
+        raise StorageError(f"{path}: {str(error).partition(chr(10))[0]}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_table(path: Path, names: Sequence[str]) -> tuple[dict[str, Array], dict[str, Any]]:
+    """These columns of a Parquet table of ours, and what is kept about them.
+
+    Raises:
+        DataError: No such file, not Parquet, or without one of the columns.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: no such table")
+    fields = ", ".join(f'"{name}"' for name in names)
+    try:
+        with duckdb.connect() as db:
+            db.execute("SET VARIABLE path = ?", [str(path)])
+            found = db.execute(
+                "SELECT decode(value) FROM parquet_kv_metadata(getvariable('path')) "
+                "WHERE decode(key) = 'hyperfact'"
+            ).fetchone()
+            query = f"SELECT {fields} FROM read_parquet(getvariable('path'))"
+            data = db.execute(query).fetchnumpy()
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise DataError(f"{path}: not a usable table ({reason})") from None
+    if found is None:
+        raise DataError(f"{path}: does not say what it holds; not a table of hyperfact")
+    return {name: np.asarray(data[name]) for name in names}, dict(json.loads(found[0]))
 
 
 def sha256(path: Path) -> str:

@@ -154,10 +154,22 @@ class EvaluationConfig(Section):
     ties: Literal["realistic", "optimistic", "pessimistic"] = Field(
         default="realistic", description="rank of an answer among entities of equal score"
     )
-    slots: Literal["all", "so"] = Field(
-        default="all", description="slots to ask: all, or subject/object"
+    slots: Literal["all", "so", "subject", "object", "value"] = Field(
+        default="all", description="slots to ask: all, so for subject and object, or one kind"
+    )
+    filter: Literal["exact", "ignore-qualifiers", "train-only", "none"] = Field(
+        default="exact", description="which other known answers do not compete"
+    )
+    candidates: Literal["all", "seen-so"] = Field(
+        default="all", description="who competes: all entities, or those seen as subject or object"
+    )
+    unseen: Literal["keep", "skip"] = Field(
+        default="keep", description="facts with an entity that training never shows: ask or skip"
     )
     batch_size: int = Field(default=1024, ge=1, description="queries scored at once")
+    chunk: int = Field(
+        default=65280, ge=1, description="candidates scored by one call; limits memory"
+    )
 
 
 class ExperimentConfig(Section):

@@ -26,13 +26,12 @@ from hyperfact.assembly import (
 )
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError
-from hyperfact.evaluation import Evaluation, Policy, evaluate, evaluating
+from hyperfact.evaluation import Background, Evaluation, Limits, Policy, evaluate, evaluating
 from hyperfact.hkg import HKG, Splits
 from hyperfact.kernels.memory import keep_freed_memory
 from hyperfact.kg import Representations
 from hyperfact.model import TransEQ
 from hyperfact.objective import make_objective
-from hyperfact.queries import KnownAnswers
 from hyperfact.training import EarlyStopping, Report, Trainer
 
 
@@ -105,7 +104,7 @@ def run(
     result = Run(config, splits, model)
     if writer is not None:
         writer.text(artifacts.CONFIG, config.to_toml(comments=component_settings(config)))
-    known = KnownAnswers.build(*splits.values())
+    known = Background.of(splits, train)
 
     def tell(event: Report | Epoch) -> None:
         if writer is not None and isinstance(event, Epoch):
@@ -123,7 +122,7 @@ def run(
 
 
 def _fit(
-    run: Run, train: HKG, known: KnownAnswers, *, generator: torch.Generator, tell: Watch
+    run: Run, train: HKG, known: Background, *, generator: torch.Generator, tell: Watch
 ) -> None:
     """Train; where validation is wanted, end with the weights that were best at it."""
     config = run.config
@@ -146,9 +145,7 @@ def _fit(
         seconds = time.perf_counter() - start
         mrr, better = None, False
         if sample is not None and _is_due(report.epoch, config):
-            mrr = evaluate(
-                run.model, sample, known, batch_size=config.evaluation.batch_size
-            ).metrics.mrr
+            mrr = evaluate(run.model, sample, known, limits=limits_of(config)).metrics.mrr
             better = stopping.update(mrr)
         if better:
             run.best_epoch, best = report.epoch, snapshot(run.model)
@@ -173,17 +170,31 @@ def snapshot(model: TransEQ) -> dict[str, Tensor]:
 
 
 def evaluate_split(
-    run: Run, split: str, *, policy: Policy | None = None, known: KnownAnswers | None = None
+    run: Run, split: str, *, policy: Policy | None = None, known: Background | None = None
 ) -> Evaluation:
     """Rank a split of the run's data; filters use every split."""
-    settings = run.config.evaluation
     return evaluate(
         run.model,
         run.splits[split],
-        known or KnownAnswers.build(*run.splits.values()),
-        policy=policy or Policy(ties=settings.ties, slots=settings.slots),
-        batch_size=settings.batch_size,
+        known or background_of(run),
+        policy=policy or policy_of(run.config),
+        limits=limits_of(run.config),
     )
+
+
+def background_of(run: Run) -> Background:
+    """What the run's rankings rest on: all its facts, and those it was trained on."""
+    return Background.of(run.splits, training_facts(run.config, run.splits))
+
+
+def policy_of(config: ExperimentConfig) -> Policy:
+    """How the configuration wants answers to be ranked."""
+    return Policy(**config.evaluation.model_dump(exclude={"batch_size", "chunk"}))
+
+
+def limits_of(config: ExperimentConfig) -> Limits:
+    """How much the configuration lets be scored at once."""
+    return Limits(config.evaluation.batch_size, config.evaluation.chunk)
 
 
 def representations(model: TransEQ) -> Representations:
@@ -203,8 +214,22 @@ def save(run: Run, writer: artifacts.RunWriter) -> None:
     writer.vocabulary(artifacts.ENTITIES, run.splits.entities)
     writer.vocabulary(artifacts.RELATIONS, run.splits.relations)
     writer.weights(tensors)
+    for split, found in run.results.items():
+        name = artifacts.RANKS.format(split=split)
+        writer.table(name, found.ranks.columns(), about_ranks(run, split, found))
     writer.text(artifacts.METRICS, json.dumps(run.as_dict(), indent=2) + "\n")
     writer.finish(manifest(run))
+
+
+def about_ranks(run: Run, split: str, found: Evaluation) -> dict[str, Any]:
+    """What a rank table says of itself."""
+    return {
+        "split": split,
+        "facts": run.splits[split].fingerprint,
+        "policy": asdict(found.policy),
+        "candidates": found.candidates,
+        "skipped": found.skipped,
+    }
 
 
 def manifest(run: Run) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Commands on models: train, evaluate, config show."""
+"""Commands on models: train, config show."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,13 +9,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_table, print_text
+from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_text
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import UnknownNameError, UserError
-from hyperfact.settings import validate
+from hyperfact.errors import UserError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
-    from hyperfact.evaluation import Evaluation
     from hyperfact.experiment import Epoch, Watch
     from hyperfact.training import Report
 
@@ -29,9 +27,6 @@ ConfigFile = Annotated[
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a setting: --set encoder.layers=2"),
-]
-RunPath = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
 ]
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Threads to use; by default all cores.")
@@ -61,6 +56,7 @@ def train(
     `hyperfact train --dataset baseball --decoder hype --set training.epochs=20`
     """
     from hyperfact.cli.data import load_noted
+    from hyperfact.cli.judge import print_results
     from hyperfact.experiment import run
 
     named = {"data.dataset": dataset, "encoder.name": encoder, "decoder.name": decoder}
@@ -82,39 +78,6 @@ def train(
         print_results(result.results)
     if out is not None:
         note(f"stored in {out}")
-
-
-@app.command("evaluate")
-def evaluate_(
-    path: RunPath,
-    *,
-    split: Annotated[str, typer.Option(help="Which facts to ask about.")] = "test",
-    slots: Annotated[str | None, typer.Option(help="all, or so for subject and object.")] = None,
-    ties: Annotated[str | None, typer.Option(help="realistic, optimistic or pessimistic.")] = None,
-    data_dir: DataDir = None,
-    threads: Threads = None,
-    as_json: AsJson = False,
-) -> None:
-    """Rank the answers of a split with a stored model.
-
-    Example: `hyperfact evaluate runs/fb-auto --split valid --json`
-    """
-    from hyperfact.evaluation import Policy
-    from hyperfact.experiment import evaluate_split, open_run
-
-    set_threads(threads)
-    stored = open_run(path, data_dir=data_dir)
-    if split not in stored.splits:
-        raise UnknownNameError("split", split, stored.splits)
-    asked = {key: value for key, value in {"slots": slots, "ties": ties}.items() if value}
-    settings = stored.config.evaluation
-    settings = validate(type(settings), {**settings.model_dump(), **asked}, "evaluation.")
-    policy = Policy(ties=settings.ties, slots=settings.slots)
-    found = evaluate_split(stored, split, policy=policy)
-    if as_json:
-        print_json({"run": str(path), "split": split, **found.as_dict()})
-    else:
-        print_results({split: found})
 
 
 @config_app.command("show")
@@ -146,28 +109,6 @@ def set_threads(threads: int | None) -> None:
 
     if threads is not None:
         torch.set_num_threads(threads)
-
-
-def print_results(results: "dict[str, Evaluation]") -> None:
-    """The metrics of each split, the slices below them, and the protocol."""
-    columns = ("split", "slice", "MRR", "Hits@1", "Hits@3", "Hits@10", "ranks")
-    rows: list[tuple[Any, ...]] = []
-    for split, found in results.items():
-        slices = {"all": found.metrics}
-        slices |= {f"arity {a}": m for a, m in found.by_arity().items()}
-        slices |= found.by_slot()
-        rows += [
-            (split, name, m.mrr, m.hits_at_1, m.hits_at_3, m.hits_at_10, m.ranks)
-            for name, m in slices.items()
-        ]
-    print_table(columns, rows)
-    for found in results.values():
-        p = found.policy
-        print_text(
-            f"\nprotocol: slots {p.slots}, filter {p.filter}, ties {p.ties}, "
-            f"{found.ranks.candidates:,} candidates, {p.average} average"
-        )
-        break
 
 
 @contextmanager

@@ -33,28 +33,35 @@ def count_rivals(
     *,
     offsets: Tensor,  # (batch + 1,)
     filtered: Tensor,  # (offsets[-1],)
+    rows: Tensor | None = None,  # (batch,)
 ) -> RankCounts:
     """Count the candidates that score more than, or the same as, the target of their row.
 
     Args:
         scores: Of each candidate.
         targets: Its column in each row.
-        offsets: Where the filtered columns of each row begin and end.
+        offsets: Where the filtered columns of each target begin and end.
         filtered: Columns that do not compete, distinct within a row; the target may be among them.
+        rows: The row of each target, where several share one; None: one target a row.
 
     Raises:
         DataError: Shapes that do not fit, or a column that does not exist.
     """
-    check_ragged(offsets, filtered, rows=len(scores), columns=scores.shape[1])
-    ones = torch.arange(len(scores) + 1)
-    check_ragged(ones, targets, rows=len(scores), columns=scores.shape[1])
+    rows = torch.arange(len(scores)) if rows is None else rows
+    count = len(rows)
+    check_ragged(offsets, filtered, rows=count, columns=scores.shape[1])
+    ones = torch.arange(count + 1)
+    check_ragged(ones, targets, rows=count, columns=scores.shape[1])
+    check_ragged(ones, rows, rows=count, columns=len(scores))
     if not has_kernels(scores):
-        return RankCounts(*reference.count_rivals(scores, targets, offsets, filtered))
-    counts = np.empty((len(scores), 3), dtype=np.int64)
-    arrays = (array(scores), array(targets.long()), array(offsets.long()), array(filtered.long()))
+        picked = scores.index_select(0, rows.to(scores.device))
+        return RankCounts(*reference.count_rivals(picked, targets, offsets, filtered))
+    counts = np.empty((count, 3), dtype=np.int64)
+    matrix = array(scores)
+    row, target, start, columns = (array(t.long()) for t in (rows, targets, offsets, filtered))
     parallel_rows(
-        lambda low, high: _count(*arrays, counts, low, high),
-        even_bounds(len(scores)),
+        lambda low, high: _count(matrix, row, target, start, columns, counts, low, high),
+        even_bounds(count),
     )
     greater, equal, unusable = torch.from_numpy(counts).unbind(dim=1)
     return RankCounts(greater, equal, unusable == 0)
@@ -63,6 +70,7 @@ def count_rivals(
 @kernel
 def _count(
     scores: Array,
+    rows: Array,
     targets: Array,
     offsets: Array,
     filtered: Array,
@@ -70,18 +78,19 @@ def _count(
     low: int,
     high: int,
 ) -> None:
-    for row in range(low, high):
-        score = scores[row, targets[row]]
+    for i in range(low, high):
+        row, target = rows[i], targets[i]
+        score = scores[row, target]
         greater, equal, unusable = 0, -1, 0  # the target equals itself
         for start in range(0, scores.shape[1], _BLOCK):
             stop = min(start + _BLOCK, scores.shape[1])
             more, same, wrong = _count_block(scores, row, start, stop, score)
             greater, equal, unusable = greater + more, equal + same, unusable + wrong
-        for j in range(offsets[row], offsets[row + 1]):
-            if filtered[j] != targets[row]:
+        for j in range(offsets[i], offsets[i + 1]):
+            if filtered[j] != target:
                 greater -= scores[row, filtered[j]] > score
                 equal -= scores[row, filtered[j]] == score
-        counts[row, 0], counts[row, 1], counts[row, 2] = greater, equal, unusable
+        counts[i, 0], counts[i, 1], counts[i, 2] = greater, equal, unusable
 
 
 @kernel

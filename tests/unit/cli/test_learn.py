@@ -97,7 +97,7 @@ def test_a_wrong_split_or_tie_rule_is_refused(
     code, _, error = call(capsys, "evaluate", out, "--split", "tset")
     assert (code, "did you mean 'test'" in error) == (2, True)
     code, _, error = call(capsys, "evaluate", out, "--ties", "lucky")
-    assert (code, "evaluation.ties" in error) == (2, True)
+    assert (code, "choice of ties" in error) == (2, True)
 
 
 def test_a_loss_that_is_not_finite_exits_with_5(

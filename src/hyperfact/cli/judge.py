@@ -1,0 +1,330 @@
+"""Commands on rankings: evaluate, compare, score-predictions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hyperfact.cli.common import (
+    AsJson,
+    DataDir,
+    FormatName,
+    app,
+    note,
+    print_json,
+    print_table,
+    print_text,
+)
+from hyperfact.errors import DataError, UnknownNameError
+
+if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
+    from hyperfact.evaluation import Comparison, Evaluation, Policy, Ranks
+    from hyperfact.hkg import HKG, Splits
+
+RunPath = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
+]
+Split = Annotated[str, typer.Option("--split", help="Which facts were asked about.")]
+SlotsOption = Annotated[
+    str | None, typer.Option("--slots", help="all, so (subject and object), or one kind of slot.")
+]
+TiesOption = Annotated[
+    str | None, typer.Option("--ties", help="realistic, optimistic or pessimistic.")
+]
+FilterOption = Annotated[
+    str | None, typer.Option("--filter", help="exact, ignore-qualifiers, train-only or none.")
+]
+PoolOption = Annotated[
+    str | None, typer.Option("--candidates", help="all, or seen-so: seen as subject or object.")
+]
+UnseenOption = Annotated[
+    str | None, typer.Option("--unseen", help="Facts with an entity unseen in train: keep or skip.")
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option("--by", help="slot, arity, relation, attribute, frequency or primary."),
+]
+Hits = Annotated[
+    str, typer.Option("--hits", help="Which k of Hits@k, with commas.", show_default=True)
+]
+Table = Annotated[
+    Path | None, typer.Option("--ranks", help="Write the rank table to this new Parquet file.")
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Threads to use; by default all cores.")
+]
+
+
+@app.command("evaluate")
+def evaluate_(
+    path: RunPath,
+    *,
+    split: Split = "test",
+    slots: SlotsOption = None,
+    ties: TiesOption = None,
+    filter: FilterOption = None,
+    candidates: PoolOption = None,
+    unseen: UnseenOption = None,
+    by: By = None,
+    hits: Hits = "1,3,10",
+    ranks: Table = None,
+    data_dir: DataDir = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rank the answers of a split with a stored model, under a declared policy.
+
+    Examples: `hyperfact evaluate runs/fb-auto --split valid --json`,
+    `hyperfact evaluate runs/wd50k --slots so --candidates seen-so --by frequency`
+    """
+    from hyperfact.artifacts import write_table
+    from hyperfact.cli.learn import set_threads
+    from hyperfact.experiment import about_ranks, evaluate_split, open_run, policy_of
+
+    set_threads(threads)
+    if ranks is not None and ranks.exists():
+        raise DataError(f"{ranks}: exists already")
+    stored = open_run(path, data_dir=data_dir)
+    _check_split(split, stored.splits)
+    asked = _given(slots=slots, ties=ties, filter=filter, candidates=candidates, unseen=unseen)
+    policy = replace(policy_of(stored.config), **asked)
+    found = evaluate_split(stored, split, policy=policy)
+    found = replace(found, hits=_hits(hits))
+    if ranks is not None:
+        write_table(ranks, found.ranks.columns(), about_ranks(stored, split, found))
+    _report(found, {"run": str(path), "split": split}, by=by or [], as_json=as_json)
+
+
+@app.command("compare")
+def compare_(
+    first: RunPath,
+    second: RunPath,
+    *,
+    split: Split = "test",
+    ties: TiesOption = None,
+    by: By = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two runs query by query: the difference in MRR, how sure it is, who wins how often.
+
+    Reads the rank tables of both; a RUN may also be a rank table that `evaluate --ranks` wrote.
+
+    Example: `hyperfact compare runs/lookup runs/compgcn --by arity`
+    """
+    from hyperfact.evaluation import Policy, align, compare
+
+    (one, about), (two, other) = (_stored_ranks(path, split) for path in (first, second))
+    for key in ("facts", "policy"):
+        if about[key] != other[key]:
+            raise DataError(
+                f"the rankings differ in their {key}: {about[key]} and {other[key]}; "
+                "`hyperfact evaluate RUN --ranks FILE` ranks again under another policy"
+            )
+    policy = replace(Policy(**about["policy"]), **_given(ties=ties))
+    one, two = align(one, two)
+    found = {"all": compare(one, two, ties=policy.ties)}
+    for name in by or []:
+        found |= _compare_slices(one, two, policy, _facts_of(first, split, data_dir), name)
+    if as_json:
+        slices = {name: c.as_dict() for name, c in found.items() if name != "all"}
+        runs = {"first_run": str(first), "second_run": str(second), "policy": asdict(policy)}
+        print_json({**runs, **found["all"].as_dict(), "slices": slices})
+    else:
+        _print_comparisons(found, first, second)
+        print_text(f"\nprotocol: {policy.text(about['candidates'])}")
+
+
+@app.command("score-predictions")
+def score_predictions(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Ranks or scores: CSV, TSV, JSONL or Parquet.")
+    ],
+    *,
+    dataset: Annotated[str, typer.Option(help="A bundled or benchmark name, or a path.")],
+    split: Split = "test",
+    slots: SlotsOption = None,
+    ties: TiesOption = None,
+    filter: FilterOption = None,
+    candidates: PoolOption = None,
+    unseen: UnseenOption = None,
+    missing: Annotated[
+        str, typer.Option("--missing", help="Queries without a prediction: error, or worst rank.")
+    ] = "error",
+    by: By = None,
+    hits: Hits = "1,3,10",
+    data_dir: DataDir = None,
+    format: FormatName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge ranks or scores that other software produced by our policy.
+
+    The columns of the file are described in docs/reference/rank-table.md.
+
+    Example: `hyperfact score-predictions scores.parquet --dataset JF17K --slots so`
+    """
+    from hyperfact.cli.data import load_noted
+    from hyperfact.evaluation import Background, Policy, judge
+    from hyperfact.predictions import read_predictions
+
+    if missing not in ("error", "worst"):
+        raise UnknownNameError("choice of missing", missing, ("error", "worst"))
+    splits = load_noted(dataset, data_dir, format)
+    _check_split(split, splits)
+    graph = splits[split]
+    asked = _given(slots=slots, ties=ties, filter=filter, candidates=candidates, unseen=unseen)
+    given = read_predictions(path, graph)
+    found = judge(
+        graph,
+        given,
+        Background.of(splits),
+        policy=Policy(**asked),
+        missing=missing,  # type: ignore[arg-type]
+    )
+    found = replace(found, hits=_hits(hits))
+    kind = type(given).__name__
+    if kind == "GivenRanks":
+        note(
+            "note: ranks are taken as they are; that their filter is that of the policy is a claim"
+        )
+    about = {"predictions": str(path), "dataset": splits.name, "split": split, "from": kind}
+    _report(found, about, by=by or [], as_json=as_json)
+
+
+# -- arguments ------------------------------------------------------------------------------------
+
+
+def _given(**options: str | None) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _hits(text: str) -> Sequence[int]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdigit() and int(word) > 0 for word in words):
+        raise DataError(f"--hits takes whole numbers with commas, got {text!r}")
+    return tuple(int(word) for word in words)
+
+
+def _check_split(split: str, splits: "Splits") -> None:
+    if split not in splits:
+        raise UnknownNameError("split", split, splits)
+
+
+def _stored_ranks(path: Path, split: str) -> "tuple[Ranks, dict[str, Any]]":
+    from hyperfact.artifacts import RANKS, read_table
+    from hyperfact.evaluation import Ranks
+
+    file = path / RANKS.format(split=split) if path.is_dir() else path
+    names = [*Ranks.__dataclass_fields__]
+    columns, about = read_table(file, names)
+    return Ranks(*(columns[name] for name in names)), about
+
+
+def _facts_of(path: Path, split: str, data_dir: Path | None) -> "tuple[HKG, HKG]":
+    """The asked facts and the training facts of a run."""
+    from hyperfact.experiment import open_run
+
+    if not path.is_dir():
+        raise DataError(f"{path}: slices need the facts; compare run directories")
+    stored = open_run(path, data_dir=data_dir)
+    from hyperfact.assembly import training_facts
+
+    return stored.splits[split], training_facts(stored.config, stored.splits)
+
+
+def _compare_slices(
+    one: "Ranks", two: "Ranks", policy: "Policy", facts: "tuple[HKG, HKG]", name: str
+) -> "dict[str, Comparison]":
+    from hyperfact.evaluation import compare
+    from hyperfact.evaluation.slices import Asked, slices_of
+
+    parts = slices_of(Asked(one, *facts), name)
+    return {
+        f"{name} {label}": compare(one, two, ties=policy.ties, rows=rows)
+        for label, rows in parts.items()
+    }
+
+
+# -- output ---------------------------------------------------------------------------------------
+
+
+def _report(
+    found: "Evaluation", about: Mapping[str, str], *, by: Sequence[str], as_json: bool
+) -> None:
+    from hyperfact.evaluation import SLICES
+
+    for name in by:
+        if name not in SLICES:
+            raise UnknownNameError("slice", name, SLICES)
+    if as_json:
+        slices = {f"by_{n}": {s: m.as_dict() for s, m in found.by(n).items()} for n in by}
+        print_json({**about, **found.as_dict(), **slices})
+        _warn(found)
+    else:
+        print_results({about["split"]: found}, by=by)
+
+
+def print_results(results: "Mapping[str, Evaluation]", *, by: Sequence[str] = ()) -> None:
+    """The metrics of each split, the slices below them, what ties can change, and the protocol."""
+    names = by or ("arity", "slot")
+    rows: list[tuple[Any, ...]] = []
+    for split, found in results.items():
+        slices = {"all": found.metrics}
+        if found.leak_free is not None:
+            slices["primary triple not in train"] = found.leak_free
+        slices["macro over relations"] = found.macro
+        for name in names:
+            slices |= {f"{name} {label}": m for label, m in found.by(name).items()}
+        rows += [
+            (split, label, m.mrr, *m.hits.values(), m.mean_rank, m.amri, m.ranks)
+            for label, m in slices.items()
+        ]
+    hits = next(iter(results.values())).hits
+    heads = (*(f"Hits@{k}" for k in hits), "mean rank", "AMRI", "ranks")
+    print_table(("split", "slice", "MRR", *heads), rows)
+    for split, found in results.items():
+        _print_sureness(split, found)
+        _warn(found)
+    first = next(iter(results.values()))
+    skipped = f", {first.skipped:,} queries skipped" if first.skipped else ""
+    print_text(f"\nprotocol: {first.policy.text(first.candidates)}{skipped}")
+
+
+def _print_sureness(split: str, found: "Evaluation") -> None:
+    sure = found.intervals()["mrr"]
+    ties = ", ".join(f"{name} {mrr:.4f}" for name, mrr in found.ties.items())
+    print_text(f"\n{split}: MRR {sure.level:.0%} interval {sure.low:.4f} to {sure.high:.4f}")
+    print_text(f"{split}: MRR by ties: {ties}")
+
+
+def _warn(found: "Evaluation") -> None:
+    from hyperfact.evaluation import TIE_GAP
+
+    if found.tie_gap > TIE_GAP:
+        note(
+            f"warning: ties decide {found.tie_gap:.4f} of the MRR (optimistic - pessimistic); "
+            "many entities have exactly equal scores"
+        )
+
+
+def _print_comparisons(found: "Mapping[str, Comparison]", first: Path, second: Path) -> None:
+    columns = ("slice", "first", "second", "difference", "95 % interval", "p", "wins")
+    rows = [
+        (
+            name,
+            round(c.first, 4),
+            round(c.second, 4),
+            f"{c.difference:+.4f}",
+            f"{c.interval.low:+.4f} to {c.interval.high:+.4f}",
+            c.p,
+            c.wins,
+            c.ties,
+            c.losses,
+            c.ranks,
+        )
+        for name, c in found.items()
+    ]
+    print_table((*columns, "ties", "losses", "ranks"), rows)
+    print_text(f"\nMRR of {first} (first) and {second} (second); wins are the second's")

@@ -1,0 +1,37 @@
+"""Filtered ranking that can be trusted: policy, ranks, metrics, slices, comparisons."""
+
+from hyperfact.evaluation.background import Background
+from hyperfact.evaluation.bootstrap import Interval
+from hyperfact.evaluation.comparison import Comparison, align, compare
+from hyperfact.evaluation.foreign import GivenRanks, ScoredCandidates, judge
+from hyperfact.evaluation.judge import evaluate, evaluating, rank_with
+from hyperfact.evaluation.policy import Policy, Ties
+from hyperfact.evaluation.ranking import Limits, Scorer
+from hyperfact.evaluation.ranks import HITS, Metrics, Ranks, check_invariants
+from hyperfact.evaluation.result import TIE_GAP, Evaluation
+from hyperfact.evaluation.slices import SLICES
+
+__all__ = [
+    "HITS",
+    "SLICES",
+    "TIE_GAP",
+    "Background",
+    "Comparison",
+    "Evaluation",
+    "GivenRanks",
+    "Interval",
+    "Limits",
+    "Metrics",
+    "Policy",
+    "Ranks",
+    "ScoredCandidates",
+    "Scorer",
+    "Ties",
+    "align",
+    "check_invariants",
+    "compare",
+    "evaluate",
+    "evaluating",
+    "judge",
+    "rank_with",
+]

@@ -1,0 +1,135 @@
+"""Filtered ranking of the slots of every fact, by a model (docs/adr/0004).
+
+A query is a fact with one slot blank. Entities are candidates and nothing else is; the score of the
+answer comes from the same matrix as those of its rivals.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hyperfact.batches import FactBatch
+from hyperfact.evaluation.background import Background
+from hyperfact.evaluation.policy import Policy
+from hyperfact.evaluation.ranking import Limits, Rivals, Scorer, count_all
+from hyperfact.evaluation.ranks import Ranks, check_invariants
+from hyperfact.evaluation.result import Evaluation
+from hyperfact.hkg import HKG
+from hyperfact.kg import Representations
+from hyperfact.model import TransEQ
+from hyperfact.queries import KnownAnswers, Queries
+
+_SLOTS = {"all": (0, 1, 2), "so": (0, 1), "subject": (0,), "object": (1,), "value": (2,)}
+
+
+def evaluate(
+    model: TransEQ,
+    graph: HKG,
+    known: KnownAnswers | Background,
+    *,
+    policy: Policy | None = None,
+    limits: Limits | None = None,
+    representations: Representations | None = None,
+) -> Evaluation:
+    """Rank the answers of `graph` among all entities.
+
+    Args:
+        model: Left as it was, also after an error.
+        graph: The facts to ask about.
+        known: The facts of all splits; with the training facts where policy or slices need them.
+        policy: What is asked and how it is ranked.
+        limits: How much is scored at once.
+        representations: Of the model, if they exist already.
+
+    Raises:
+        NumericalError: A score that is not a finite number.
+    """
+    with evaluating(model):
+        z = representations or model.encode()
+        return rank_with(scorer_of(model, z), graph, known, policy=policy, limits=limits)
+
+
+def scorer_of(model: TransEQ, z: Representations) -> Scorer:
+    """Scores in the dtype of the weights.
+
+    Also where training multiplies in bfloat16: with its 8 bits different scores would be ties.
+    """
+
+    def score(facts: FactBatch, slots: Tensor, candidates: slice) -> Tensor:
+        return model.decoder.score_slot(facts, slots, z, candidates=candidates)
+
+    return score
+
+
+def rank_with(
+    score: Scorer,
+    graph: HKG,
+    known: KnownAnswers | Background,
+    *,
+    policy: Policy | None = None,
+    limits: Limits | None = None,
+) -> Evaluation:
+    """Rank the answers of `graph` with any function that scores candidates."""
+    policy = policy or Policy()
+    background = Background(known) if isinstance(known, KnownAnswers) else known
+    queries, skipped = asked_queries(graph, background, policy)
+    outsiders = background.outsiders(policy)
+    rivals = count_all(
+        score,
+        graph,
+        queries,
+        known=background.filter(policy.filter),
+        outsiders=outsiders,
+        limits=limits or Limits(),
+    )
+    return conclude(graph, queries, rivals, background=background, policy=policy, skipped=skipped)
+
+
+def asked_queries(graph: HKG, background: Background, policy: Policy) -> tuple[Queries, int]:
+    """What the policy asks, and how many queries it skips because of unseen entities."""
+    queries = Queries.of(graph)
+    wanted = np.isin(np.minimum(queries.slot, 2), _SLOTS[policy.slots])
+    if policy.unseen == "keep":
+        return queries.take(np.flatnonzero(wanted)), 0
+    unseen = background.has_unseen(graph)[queries.fact]
+    return queries.take(np.flatnonzero(wanted & ~unseen)), int((wanted & unseen).sum())
+
+
+def conclude(
+    graph: HKG,
+    queries: Queries,
+    rivals: Rivals,
+    *,
+    background: Background,
+    policy: Policy,
+    skipped: int = 0,
+) -> Evaluation:
+    """An evaluation from counted rivals, checked against what must hold."""
+    ranks = Ranks(
+        queries.fact,
+        queries.slot,
+        graph.arity[queries.fact],
+        rivals.greater,
+        rivals.equal,
+        rivals.candidates,
+        rivals.score,
+    )
+    pool = len(graph.entities) - len(background.outsiders(policy))
+    check_invariants(ranks)
+    return Evaluation(ranks, policy, graph, background.train, pool, skipped)
+
+
+@contextmanager
+def evaluating(model: TransEQ) -> Iterator[None]:
+    """Without gradients and in evaluation mode; whatever the mode was comes back."""
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        with torch.no_grad():
+            model.eval()
+            yield
+    finally:
+        for module, training in modes:
+            module.training = training
