@@ -1,7 +1,8 @@
 """Transformation and restoration of a million facts: time, memory, and how time grows."""
 
 import gc
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -38,22 +39,30 @@ def generated(facts: int, *, entities: int = 100_000, relations: int = 500) -> H
     return HKG.from_columns(*names, columns)
 
 
+def seconds_of(run: Callable[[], object]) -> tuple[float, float]:
+    """Time on the wall, and of the processor: others share the machine, and only the first waits."""
+    wall, processor = time.perf_counter(), time.process_time()
+    run()
+    return time.perf_counter() - wall, time.process_time() - processor
+
+
 def rows() -> Iterator[dict[str, Any]]:
     for name in TRANSFORMS:  # before this process grows: a child's peak begins with its parent's
         _, memory = peak_memory(_PROGRAM.format(name=name, facts=FACTS))
         yield row(f"{name}, peak memory", memory, "GB", bound="<= 2 GB", ok=memory <= 2)
     one, two = generated(FACTS), generated(2 * FACTS)
     for name, transformation in TRANSFORMS.items():
-        single = double = float("inf")
+        times = []
         for _ in range(5):  # in turn, so that a busy moment hits both
             gc.collect()
-            single = min(single, best(partial(transformation, one), repeat=1))
-            double = min(double, best(partial(transformation, two), repeat=1))
-        yield row(f"{name}, {FACTS:,} facts", single, "s", bound="<= 3 s", ok=single <= 3)
-        ratio = double / single
+            times.append([seconds_of(partial(transformation, hkg)) for hkg in (one, two)])
+        (wall, cpu), (wall_two, cpu_two) = np.min(times, axis=0).tolist()
+        yield row(f"{name}, {FACTS:,} facts", wall, "s", bound="<= 3 s", ok=wall <= 3)
+        ratio = wall_two / wall
         yield row(
-            f"{name}, twice the facts", double, "s", ratio=ratio, bound="<= 2.3x", ok=ratio <= 2.3
+            f"{name}, twice the facts", wall_two, "s", ratio=ratio, bound="<= 2.3x", ok=ratio <= 2.3
         )
+        yield row(f"{name}, twice, processor time", cpu_two, "s", ratio=cpu_two / cpu)
     kg = equivalent(one)
     seconds = best(lambda: restore(kg))
     yield row(f"restore, {FACTS:,} facts", seconds, "s")

@@ -1,11 +1,19 @@
 """Pictures are whole documents with every name in them, whatever the names are."""
 
 import re
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from hyperfact.draw import Picture, draw_fact, draw_neighbourhood, draw_transformations
+from hyperfact.draw import (
+    Picture,
+    draw_fact,
+    draw_facts,
+    draw_neighbourhood,
+    draw_transformations,
+    load_ipython_extension,
+)
 from hyperfact.draw.text import fit, is_rtl, visible, width
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.facts import Fact
@@ -114,3 +122,20 @@ def test_verdicts_are_those_of_verify() -> None:
 def test_notebooks_show_the_same_document() -> None:
     picture = draw_fact(FACT)
     assert picture._repr_svg_() == picture._repr_html_() == str(picture)
+
+
+def test_a_graph_shows_its_first_facts() -> None:
+    hkg = HKG.from_facts([FACT, WIDE, Fact("a", "r", "b")])
+    assert boxes(tree(draw_facts(hkg))) == FACT.arity + WIDE.arity + 2
+    assert boxes(tree(draw_facts(hkg, limit=1))) == FACT.arity
+    assert "HKG(0 facts" in draw_facts(hkg[0:0])
+
+
+def test_the_extension_teaches_notebooks() -> None:
+    taught: dict[type, object] = {}
+    formatter = SimpleNamespace(for_type=taught.__setitem__)
+    shell = SimpleNamespace(
+        display_formatter=SimpleNamespace(formatters={"image/svg+xml": formatter})
+    )
+    load_ipython_extension(shell)
+    assert taught == {Fact: draw_fact, HKG: draw_facts}

@@ -21,6 +21,7 @@ from hyperfact.transforms import (
     find_motifs,
     no_distinction,
     plain,
+    recover_by_motifs,
     restore,
     transform,
     twins,
@@ -106,6 +107,21 @@ def test_x6_to_x8_motifs_without_labels_are_ambiguous_or_wrong() -> None:
     alone = find_motifs(equivalent(hkg_of(QUALIFIED)))
     assert alone.right.tolist() == [True]
     assert find_motifs(equivalent(hkg_of(S_R_O))).count.tolist() == []
+
+
+def test_motifs_recover_what_structure_tells() -> None:
+    facts = [
+        Fact("s", "r", "o", (("a", "v"), ("b", "w"))),
+        Fact("v", "q", "u"),
+        Fact("u", "r", "x", (("a", "y"),)),
+    ]
+    hkg = hkg_of(*facts)
+    assert recover_by_motifs(equivalent(hkg)) == hkg
+    loop = hkg_of(Fact("s", "r", "s", (("a", "v"),)), Fact("s", "p", "v"))
+    assert recover_by_motifs(equivalent(loop)) != loop  # X8: the wrong triangle
+    doubtful = hkg_of(Fact("s", "r", "o", (("a", "s"),)))
+    assert set(recover_by_motifs(equivalent(doubtful))) == {S_R_O}  # three edges, two places
+    assert len(recover_by_motifs(equivalent(hkg[0:0]))) == 0
 
 
 def test_x9_x10_mediators_have_no_names_to_clash() -> None:
@@ -311,5 +327,7 @@ def test_real_data_loses_nothing(
         assert (restore(kg) == hkg) == (mode != "paper-text" or bare_twins == 0)
         if mode == "paper-text":
             assert int(find_motifs(kg).ambiguous.sum()) == ambiguous
+            told = recover_by_motifs(kg)
+            assert 0 < int((told.num_qualifiers > 0).sum()) <= qualified - ambiguous
     assert restore(no_distinction(hkg)) == hkg
     assert verify(hkg).lossless

@@ -4,8 +4,10 @@ Every function returns a `Picture`, a string that notebooks show. See docs/howto
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from hyperfact.draw.svg import Group, Picture, box_width, picture
+from hyperfact.draw.text import width
 from hyperfact.draw.views import StarStyle, clique, hyperedge, star, triple
 from hyperfact.errors import UserError
 from hyperfact.facts import Fact
@@ -55,6 +57,26 @@ def draw_transformations(fact: Fact) -> Picture:
         view = view if fact.qualifiers else triple
         panels.append((name, view(fact), _verdict(fact, name)))
     return picture(_grid(panels, columns=2), str(fact))
+
+
+def draw_facts(hkg: HKG, *, limit: int = 6) -> Picture:
+    """The first facts of a graph, each as a hyperedge."""
+    facts = [hkg[i] for i in range(min(limit, len(hkg)))]
+    panels = [(f"fact {i}", hyperedge(fact), "") for i, fact in enumerate(facts)]
+    title = repr(hkg).partition("\n")[0]
+    group = Group()
+    group.text(0, 8, title, css="head", anchor="start")
+    group.grow(width(title), 20)
+    if panels:
+        group.place(_grid(panels, columns=2), 0, 36)
+    return picture(group, title)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """After `%load_ext hyperfact.draw` notebooks show facts and graphs as pictures."""
+    formatter = shell.display_formatter.formatters["image/svg+xml"]
+    formatter.for_type(Fact, draw_fact)
+    formatter.for_type(HKG, draw_facts)
 
 
 _VIEWS: dict[str, Callable[[Fact], Group]] = {
@@ -109,4 +131,11 @@ def _part(fact: Fact, name: str) -> str:
     return next((a for a, v in fact.qualifiers if v == name), "value")
 
 
-__all__ = ["Picture", "draw_fact", "draw_neighbourhood", "draw_transformations"]
+__all__ = [
+    "Picture",
+    "draw_fact",
+    "draw_facts",
+    "draw_neighbourhood",
+    "draw_transformations",
+    "load_ipython_extension",
+]

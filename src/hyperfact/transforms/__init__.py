@@ -7,7 +7,7 @@ what it loses in `loss`; the contract suite finds it by itself.
 from hyperfact.transforms.certificate import Certificate, verify
 from hyperfact.transforms.cliques import clique_plain, clique_semantic
 from hyperfact.transforms.loss import Loss, find_losses
-from hyperfact.transforms.motifs import Motifs, find_motifs
+from hyperfact.transforms.motifs import Motifs, find_motifs, recover_by_motifs
 from hyperfact.transforms.restore import REASONS, NotInImageError, restore, unite
 from hyperfact.transforms.stars import MODES, equivalent, no_distinction, plain, twins
 from hyperfact.transforms.table import TRANSFORMS, transform
@@ -27,6 +27,7 @@ __all__ = [
     "find_motifs",
     "no_distinction",
     "plain",
+    "recover_by_motifs",
     "restore",
     "transform",
     "twins",

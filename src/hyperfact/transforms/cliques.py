@@ -26,20 +26,20 @@ class Pairs:
     @classmethod
     def of(cls, hkg: HKG) -> "Pairs":
         """The pairs of every qualified fact."""
-        c = hkg.columns
         fact, slot, entity, attribute = _slots(hkg)
-        later = np.repeat(np.arange(len(fact)), np.where(slot >= 2, slot, 0))
-        starts = offsets_of(np.where(slot >= 2, slot, 0))[:-1]
-        partner = np.arange(len(later)) - starts[later]  # slot number of the earlier one
+        counts = np.where(slot >= 2, slot, 0)
+        later = np.repeat(np.arange(len(fact), dtype=np.int32), counts)
+        starts = offsets_of(counts)[:-1].astype(np.int32)
+        partner = np.arange(len(later), dtype=np.int32) - np.repeat(starts, counts)  # its slot
         earlier = later - slot[later] + partner
         keep = entity[earlier] != entity[later]
         earlier, later, partner = earlier[keep], later[keep], partner[keep]
         return cls(
             fact[later],
-            entity[earlier].astype(c.subject.dtype),
+            entity[earlier],
             entity[later],
             attribute[later],
-            np.maximum(partner, 1).astype(np.int32),
+            np.maximum(partner, 1),
         )
 
 
@@ -84,7 +84,8 @@ def _slots(hkg: HKG) -> tuple[Places, Array, Ids, Ids]:
     rows = np.flatnonzero(hkg.num_qualifiers > 0)
     arity = hkg.arity[rows]
     fact = np.repeat(rows, arity)
-    slot = np.arange(len(fact)) - np.repeat(offsets_of(arity)[:-1], arity)
+    starts = offsets_of(arity)[:-1].astype(np.int32)
+    slot = np.arange(len(fact), dtype=np.int32) - np.repeat(starts, arity)
     entity = np.where(slot == 0, c.subject[fact], c.object[fact])
     attribute = np.full(len(fact), -1, dtype=np.int32)
     entity[slot >= 2] = c.values  # facts without qualifiers have none, so these are all values

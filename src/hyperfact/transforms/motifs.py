@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hyperfact.hkg import HKG, Columns
 from hyperfact.kg import KG, Kind
 from hyperfact.ragged import Ids, Places, offsets_of, owners_of, places_of
 from hyperfact.transforms.blocks import Mask, distinct
@@ -65,6 +66,40 @@ def find_motifs(kg: KG) -> Motifs:
     owner, edge = owner[inside], edge[inside]
     offsets = offsets_of(np.bincount(owner, minlength=kg.num_mediators))
     return Motifs(offsets, edge, kg.mediator_fact, _right(kg, offsets, edge))
+
+
+def recover_by_motifs(kg: KG) -> HKG:
+    """Algorithm 3 as far as it goes, reading no kind of any edge.
+
+    A mediator with exactly one motif, and one edge to each of its ends, gives a fact; its other
+    edges are the qualifiers. Base edges that are no such motif are added as they stand. Mediators
+    that structure alone does not tell are left out: `find_motifs` lists them.
+    """
+    motifs, n = find_motifs(kg), kg.num_entities
+    primary = np.full(kg.num_mediators, -1, dtype=np.int64)
+    once = np.flatnonzero(~motifs.ambiguous)
+    primary[once] = motifs.edges[motifs.offsets[once]]
+    away = np.flatnonzero(kg.source >= n)
+    owner, ends = kg.source[away] - n, kg.target[away]
+    at_end = np.zeros(kg.num_mediators, dtype=np.int64)
+    inner = (ends == kg.source[primary[owner]]) | (ends == kg.target[primary[owner]])
+    np.add.at(at_end, owner[inner], 1)
+    told = np.flatnonzero((primary >= 0) & (at_end == 2))
+    keep = away[~inner & np.isin(owner, told)]
+    keep = keep[np.argsort(kg.source[keep], kind="stable")]
+    counts = np.bincount(kg.source[keep] - n, minlength=kg.num_mediators)[told]
+    rest = np.setdiff1d(np.flatnonzero(kg.source < n), primary[told])
+    rows = np.concatenate([primary[told], rest])
+    offsets = offsets_of(np.concatenate([counts, np.zeros(len(rest), dtype=np.int64)]))
+    columns = Columns(
+        kg.source[rows],
+        kg.relation[rows],
+        kg.target[rows],
+        offsets,
+        kg.relation[keep],
+        kg.target[keep],
+    )
+    return HKG.from_columns(kg.entities, kg.relations, columns)
 
 
 def _contains(rising: Places, keys: Places) -> Mask:

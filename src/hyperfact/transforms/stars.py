@@ -49,7 +49,7 @@ def plain(hkg: HKG) -> KG:
     mediator = _mediator_of(hkg, qualified)
     owner = np.concatenate([rows, rows, owners_of(c.offsets)])
     member = np.concatenate([c.subject[rows], c.object[rows], c.values])
-    # A star joins an entity once, whatever its parts. Sorting keys alone is quicker than `distinct`.
+    # A star joins an entity once, whatever its parts; sorted keys tell, quicker than `distinct`.
     size = max(1, len(hkg.entities))
     key = np.sort(owner * size + member)
     key = key[np.diff(key, prepend=-1) != 0]
