@@ -40,7 +40,7 @@ def generated(facts: int, *, entities: int = 100_000, relations: int = 500) -> H
 
 
 def seconds_of(run: Callable[[], object]) -> tuple[float, float]:
-    """Time on the wall, and of the processor: others share the machine, and only the first waits."""
+    """Time on the wall and of the processor; on a shared machine the first one waits."""
     wall, processor = time.perf_counter(), time.process_time()
     run()
     return time.perf_counter() - wall, time.process_time() - processor
