@@ -23,7 +23,10 @@ LEVELS: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("objective",), ("evaluation",)),
     (("training",), ("storage", "artifacts", "checkpoints", "sidecar"), ("predictions",)),
     (
-        ("assembly", "fitting", "experiment", "plan", "predict", "explain", "takeaway"),
+        (
+            *("assembly", "fitting", "provenance", "runs", "experiment", "plan"),
+            *("predict", "explain", "takeaway"),
+        ),
         ("report",),
         ("draw",),
         ("studies",),
@@ -78,7 +81,7 @@ def test_imports_point_down(path: Path) -> None:
 #: Only these touch files, clock, environment or streams.
 WORLD = {
     *("config", "data", "exports", "artifacts", "sidecar", "predictions", "experiment", "takeaway"),
-    *("storage", "checkpoints", "cli", "serve", "studies"),
+    *("storage", "checkpoints", "provenance", "cli", "serve", "studies"),
 }
 
 

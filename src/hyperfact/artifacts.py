@@ -12,25 +12,34 @@
 A directory without a manifest belongs to a run that did not finish.
 """
 
-import hashlib
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-import duckdb
-import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as tensors_of
 from safetensors.torch import save as bytes_of
 from torch import Tensor
 
+from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError, StorageError, UserError
 from hyperfact.facts import Derived, Literal, Vocabulary
 from hyperfact.ragged import Array
+from hyperfact.storage import (
+    LOCK,
+    check_name,
+    parse_json,
+    read_checked,
+    read_inside,
+    remove_leftovers,
+    sha256,
+    write_atomically,
+    write_table,
+)
 
 FORMAT = 1
 CONFIG, WEIGHTS, METRICS = "config.toml", "weights.safetensors", "metrics.json"
@@ -40,8 +49,11 @@ ENTITIES, RELATIONS, LOG, MANIFEST = (
     "log.jsonl",
     "manifest.json",
 )
-RANKS = "ranks-{split}.parquet"
+RANKS, FAILURE = "ranks-{split}.parquet", "failure.json"
 _REQUIRED = (CONFIG, ENTITIES, RELATIONS, WEIGHTS, METRICS)
+_OURS = {MANIFEST, LOCK, FAILURE}  # files that the manifest does not list
+_MANIFEST_LIMIT, _TEXT_LIMIT, _WEIGHTS_LIMIT = 2**24, 2**33, 2**40  # bytes
+_KINDS: Mapping[str, type[str]] = {"literal": Literal, "derived": Derived}
 
 
 class RunWriter:
@@ -53,12 +65,42 @@ class RunWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise UserError(f"{path}: exists already; a run needs a directory of its own")
+        self.refuse_used()
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror}") from error
+
+    def refuse_used(self) -> None:
+        """Check that the directory holds nothing but what a killed beginning has left."""
+        if self.path.is_dir():
+            names = {path.name for path in self.path.iterdir() if path.suffix != ".tmp"}
+            if names <= {LOCK}:
+                return
+        elif not self.path.exists():
+            return
+        raise UserError(f"{self.path}: exists already; a run needs a directory of its own")
+
+    @classmethod
+    def reopen(cls, path: Path) -> Self:
+        """The writer of a run that did not finish; call it as the only writer.
+
+        Raises:
+            DataError: There is no run here that could go on.
+        """
+        if not (path / CONFIG).is_file():
+            raise DataError(f"{path}: no {CONFIG}; this is not a run")
+        writer = cls.__new__(cls)
+        writer.path = path
+        remove_leftovers(path)
+        (path / FAILURE).unlink(missing_ok=True)
+        return writer
+
+    def fail(self, error: BaseException) -> None:
+        """Note why the run ended before its end; a disk that refuses even that is let be."""
+        what = {"error": type(error).__name__, "message": str(error)}
+        with suppress(StorageError):
+            self.text(FAILURE, json.dumps(what) + "\n")
 
     def text(self, name: str, text: str) -> None:
         """Write a text file."""
@@ -85,12 +127,16 @@ class RunWriter:
         except OSError as error:
             raise StorageError(f"{self.path / LOG}: {error.strerror}") from error
 
+    def rewrite_log(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Put these lines in the place of the log."""
+        self.text(LOG, "".join(json.dumps(row) + "\n" for row in rows))
+
     def finish(self, facts: Mapping[str, Any]) -> None:
         """Write the manifest: what the run was, and the checksum of every file."""
         files = {
             path.name: {"sha256": sha256(path), "bytes": path.stat().st_size}
             for path in sorted(self.path.iterdir())
-            if path.is_file() and path.name != MANIFEST
+            if path.is_file() and path.name not in _OURS
         }
         manifest = {"format": FORMAT, **facts, "files": files}
         self.text(MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
@@ -117,141 +163,92 @@ def read_run(path: Path) -> Stored:
     """
     if not path.is_dir():
         raise UserError(f"{path}: no such run directory")
-    if not (path / MANIFEST).is_file():
-        raise DataError(f"{path}: no {MANIFEST}; this is not a run, or one that did not finish")
-    manifest = _json(path / MANIFEST)
-    if manifest.get("format") != FORMAT:
-        raise DataError(f"{path / MANIFEST}: format {manifest.get('format')!r}, expected {FORMAT}")
+    manifest = read_manifest(path)
     contents = dict(_checked(path, manifest))
     return Stored(
         path,
-        contents[CONFIG].decode("utf-8"),
+        _text(path / CONFIG, contents[CONFIG]),
         _vocabulary(path / ENTITIES, contents[ENTITIES]),
         _vocabulary(path / RELATIONS, contents[RELATIONS]),
         _tensors(path / WEIGHTS, contents[WEIGHTS]),
-        _json(path / METRICS),
+        parse_json(path / METRICS, contents[METRICS]),
         manifest,
     )
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside the target, flush to the disk, then rename over it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StorageError(f"{path}: {error.strerror}") from error
+def read_config(path: Path) -> ExperimentConfig:
+    """The configuration of a run, finished or not."""
+    content = read_inside(path, CONFIG, limit=_MANIFEST_LIMIT)
+    return ExperimentConfig.from_toml(_text(path / CONFIG, content))
 
 
-def write_table(path: Path, columns: Mapping[str, Array], about: Mapping[str, Any]) -> None:
-    """Write numbers as Parquet beside the target, then rename over it.
-
-    Args:
-        path: The file.
-        columns: Of equal length, by name.
-        about: Kept in the file as JSON under the key `hyperfact`.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    text, name = (t.replace("'", "''") for t in (json.dumps(about), str(temporary)))
-    plain = {key: np.ascontiguousarray(column) for key, column in columns.items()}
-    try:
-        with duckdb.connect(config={"threads": 1}) as db:
-            db.register("columns", plain)
-            options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{hyperfact: '{text}'}}"
-            db.execute(f"COPY (SELECT * FROM columns) TO '{name}' ({options})")
-        write_atomically(path, temporary.read_bytes())
-    except duckdb.Error as error:
-        raise StorageError(f"{path}: {str(error).partition(chr(10))[0]}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def read_table(path: Path, names: Sequence[str]) -> tuple[dict[str, Array], dict[str, Any]]:
-    """These columns of a Parquet table of ours, and what is kept about them.
+def read_manifest(path: Path) -> dict[str, Any]:
+    """What a finished run says of itself.
 
     Raises:
-        DataError: No such file, not Parquet, or without one of the columns.
+        DataError: It is not there, or of another format.
     """
-    if not path.is_file():
-        raise DataError(f"{path}: no such table")
-    fields = ", ".join(f'"{name}"' for name in names)
-    try:
-        with duckdb.connect() as db:
-            db.execute("SET VARIABLE path = ?", [str(path)])
-            found = db.execute(
-                "SELECT decode(value) FROM parquet_kv_metadata(getvariable('path')) "
-                "WHERE decode(key) = 'hyperfact'"
-            ).fetchone()
-            query = f"SELECT {fields} FROM read_parquet(getvariable('path'))"
-            data = db.execute(query).fetchnumpy()
-    except duckdb.Error as error:
-        reason = str(error).partition("\n")[0]
-        raise DataError(f"{path}: not a usable table ({reason})") from None
-    if found is None:
-        raise DataError(f"{path}: does not say what it holds; not a table of hyperfact")
-    return {name: np.asarray(data[name]) for name in names}, dict(json.loads(found[0]))
-
-
-def sha256(path: Path) -> str:
-    """The checksum of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    if not (path / MANIFEST).exists():
+        raise DataError(f"{path}: no {MANIFEST}; this is not a run, or one that did not finish")
+    content = read_inside(path, MANIFEST, limit=_MANIFEST_LIMIT)
+    manifest = parse_json(path / MANIFEST, content)
+    if manifest.get("format") != FORMAT:
+        raise DataError(
+            f"{path / MANIFEST}: format {str(manifest.get('format'))[:40]}, expected {FORMAT}"
+        )
+    return manifest
 
 
 def _checked(path: Path, manifest: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """The content of each required file, compared with its checksum."""
+    """The content of each required file, compared with size and checksum."""
     files = manifest.get("files")
+    if not isinstance(files, dict):
+        raise DataError(f"{path / MANIFEST}: does not list the files")
+    for name in files:
+        check_name(name, path / MANIFEST)
+    if len({name.casefold() for name in files}) < len(files):
+        raise DataError(f"{path / MANIFEST}: two names differ in case only")
     for name in _REQUIRED:
-        entry = files.get(name) if isinstance(files, dict) else None
-        if not isinstance(entry, dict):
+        if name not in files:
             raise DataError(f"{path / MANIFEST}: does not list {name}")
-        try:
-            content = (path / name).read_bytes()
-        except OSError as error:
-            raise DataError(f"{path / name}: {error.strerror}") from error
-        if hashlib.sha256(content).hexdigest() != entry.get("sha256"):
-            raise DataError(f"{path / name}: damaged; its SHA-256 is not that of the manifest")
-        yield name, content
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise DataError(f"{path}: expected an object, got {type(value).__name__}")
-    return value
+        limit = _WEIGHTS_LIMIT if name == WEIGHTS else _TEXT_LIMIT
+        yield name, read_checked(path, name, files[name], limit=limit)
 
 
 def _lines(names: Iterable[str]) -> Iterator[str]:
     """A plain name is a string; the kind of any other is written beside it."""
     for name in names:
-        kind = {Literal: "literal", Derived: "derived"}.get(type(name))
-        yield json.dumps(str(name) if kind is None else {kind: str(name)})
+        kinds = [key for key, kind in _KINDS.items() if type(name) is kind]
+        yield json.dumps({kinds[0]: str(name)} if kinds else str(name))
 
 
 def _vocabulary(path: Path, content: bytes) -> Vocabulary:
-    names: list[str] = []
-    for number, line in enumerate(content.decode("utf-8").splitlines(), start=1):
-        value = json.loads(line)
-        if isinstance(value, dict) and len(value) == 1:
-            kind, text = next(iter(value.items()))
-            value = {"literal": Literal, "derived": Derived}.get(kind, str)(text)
-        if not isinstance(value, str):
-            raise DataError(f"{path}:{number}: expected a name, got {line}")
-        names.append(value)
+    lines = _text(path, content).removesuffix("\n").split("\n") if content else []
+    names = [_name(f"{path}:{number}", line) for number, line in enumerate(lines, start=1)]
+    if len(set(names)) < len(names):
+        raise DataError(f"{path}: holds a name twice")
     return Vocabulary(names)
+
+
+def _name(where: str, line: str) -> str:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        value = None
+    kind: type[str] = str
+    if isinstance(value, dict) and len(value) == 1:
+        key, value = next(iter(value.items()))
+        kind = _KINDS.get(key, str)
+    if not isinstance(value, str):
+        raise DataError(f"{where}: expected a name, got {ascii(line)[:80]}")
+    return kind(value)
+
+
+def _text(path: Path, content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8: {error}") from error
 
 
 def _tensors(path: Path, content: bytes) -> Mapping[str, Tensor]:

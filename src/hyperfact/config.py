@@ -172,6 +172,23 @@ class EvaluationConfig(Section):
     )
 
 
+class CheckpointConfig(Section):
+    """When the state of a training is stored; it decides no result."""
+
+    every_seconds: float = Field(
+        default=60.0,
+        ge=0.0,
+        description="seconds between checkpoints inside an epoch; 0: after each step",
+    )
+    budget: float = Field(
+        default=0.02,
+        gt=0.0,
+        le=1.0,
+        description="share of the time that checkpoints may take; 1: no limit",
+    )
+    keep: bool = Field(default=False, description="keep the last two when the run is finished")
+
+
 class ExperimentConfig(Section):
     """A whole run."""
 
@@ -183,6 +200,7 @@ class ExperimentConfig(Section):
     optimizer: OptimizerConfig = OptimizerConfig()
     training: TrainingConfig = TrainingConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
+    checkpoint: CheckpointConfig = CheckpointConfig()
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:

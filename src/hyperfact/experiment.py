@@ -1,20 +1,19 @@
 """The story of a run: data, graph, model, training, validation, test, directory.
 
-The only module that knows all the others. Test facts are ranked once, after everything is chosen.
+Test facts are ranked once, after everything is chosen. A run with a directory can be killed at any
+moment and resumed; on one thread it ends with the same bits.
 """
 
-import json
-import platform
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from hyperfact import __version__, artifacts
+from hyperfact import artifacts
 from hyperfact.assembly import (
     build,
     component_settings,
@@ -24,58 +23,52 @@ from hyperfact.assembly import (
     training_facts,
     validation_facts,
 )
+from hyperfact.checkpoints import Checkpoint, Checkpoints, Schedule
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import DataError
-from hyperfact.evaluation import Background, Evaluation, Limits, Policy, evaluate, evaluating
+from hyperfact.errors import ConfigError, HyperfactError, UserError
+from hyperfact.evaluation import Background, evaluate
+from hyperfact.fitting import Epoch, Event, Fit, Guard, Interruption, Keeper, Open, Watch, snapshot
 from hyperfact.hkg import HKG, Splits
 from hyperfact.kernels.memory import keep_freed_memory
-from hyperfact.kg import Representations
-from hyperfact.model import TransEQ
 from hyperfact.objective import make_objective
-from hyperfact.training import EarlyStopping, Report, Trainer
+from hyperfact.provenance import passport, refuse_other
+from hyperfact.runs import (
+    Run,
+    about_ranks,
+    background_of,
+    evaluate_split,
+    limits_of,
+    manifest,
+    open_run,
+    policy_of,
+    representations,
+    save,
+)
+from hyperfact.storage import RunLock
+from hyperfact.training import Trainer
+
+__all__ = [
+    "Epoch",
+    "Run",
+    "Watch",
+    "about_ranks",
+    "background_of",
+    "evaluate_split",
+    "limits_of",
+    "manifest",
+    "open_run",
+    "policy_of",
+    "representations",
+    "resume",
+    "run",
+    "save",
+    "snapshot",
+]
+_log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """What an epoch did; a line of the log."""
-
-    epoch: int
-    loss: float
-    lr: float
-    seconds: float
-    queries_per_second: float
-    valid_mrr: float | None = None
-    best: bool = False
-
-
-Watch = Callable[[Report | Epoch], None]
-
-
-@dataclass
-class Run:
-    """A trained model with its data and results."""
-
-    config: ExperimentConfig
-    splits: Splits
-    model: TransEQ
-    epochs: list[Epoch] = field(default_factory=list)
-    results: dict[str, Evaluation] = field(default_factory=dict)  # by split
-    best_epoch: int = 0
-    seconds: float = 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Results with all that is needed to judge them."""
-        data = self.config.data
-        return {
-            "dataset": self.splits.name,
-            "trained_on": data.train_on,
-            "chosen_by": "valid MRR" if self.best_epoch else "last epoch",
-            "epoch": self.best_epoch or len(self.epochs),
-            "epochs": len(self.epochs),
-            "seconds": self.seconds,
-            "parameters": sum(p.numel() for p in self.model.parameters()),
-            **{split: result.as_dict() for split, result in self.results.items()},
-        }
+def _nobody(_: Event) -> None:
+    """Watch without looking."""
 
 
 def run(
@@ -83,199 +76,186 @@ def run(
     *,
     splits: Splits | None = None,
     out: Path | None = None,
-    watch: Watch = lambda _: None,
+    watch: Watch = _nobody,
+    guard: Guard | None = None,
 ) -> Run:
     """Train and test a configuration.
 
     Args:
         config: What to do.
         splits: The data, if it is loaded already; else `config.data` says where.
-        out: A new directory for the run.
+        out: A new directory for the run; without one nothing is stored.
         watch: Called after each step and each epoch.
+        guard: Keeps signals out of steps, so that an interrupted run stores where it is.
     """
     config = resolve(config)
     splits = splits if splits is not None else load_data(config)
-    writer = artifacts.RunWriter(out) if out is not None else None
-    keep_freed_memory()
-    start = time.perf_counter()
-    train = training_facts(config, splits)
-    generator = torch.Generator().manual_seed(config.training.seed)
-    model = build(config, encoder_graph(config, train), generator)
-    result = Run(config, splits, model)
-    if writer is not None:
+    if out is None:
+        return _Story(config, splits, guard or Open(), watch).tell()
+    writer = artifacts.RunWriter(out)
+    with RunLock(out), _noting_failure(writer):
+        writer.refuse_used()
+        story = _Story(config, splits, guard or Open(), watch)
         writer.text(artifacts.CONFIG, config.to_toml(comments=component_settings(config)))
-    known = Background.of(splits, train)
-
-    def tell(event: Report | Epoch) -> None:
-        if writer is not None and isinstance(event, Epoch):
-            writer.log(asdict(event))
-        watch(event)
-
-    _fit(result, train, known, generator=generator, tell=tell)
-    result.seconds = time.perf_counter() - start
-    for name in ("valid", "test"):
-        if name in splits and len(splits[name]):
-            result.results[name] = evaluate_split(result, name, known=known)
-    if writer is not None:
-        save(result, writer)
-    return result
+        return story.tell(writer)
 
 
-def _fit(
-    run: Run, train: HKG, known: Background, *, generator: torch.Generator, tell: Watch
-) -> None:
-    """Train; where validation is wanted, end with the weights that were best at it."""
-    config = run.config
-    sample = validation_facts(config, run.splits)
-    trainer = Trainer(
-        run.model,
-        make_objective(train, config.objective),
-        training=config.training,
-        optimizer=config.optimizer,
-        hide_targets=config.graph.hide_targets,
-        generator=generator,
-    )
-    stopping, best = EarlyStopping(config.training.patience), None
-    total, items, start = 0.0, 0, time.perf_counter()
-    for report in trainer.run():
-        total, items = total + report.loss * report.items, items + report.items
-        tell(report)
-        if not report.ends_epoch:
-            continue
-        seconds = time.perf_counter() - start
-        mrr, better = None, False
-        if sample is not None and _is_due(report.epoch, config):
-            mrr = evaluate(run.model, sample, known, limits=limits_of(config)).metrics.mrr
-            better = stopping.update(mrr)
-        if better:
-            run.best_epoch, best = report.epoch, snapshot(run.model)
-        epoch = Epoch(report.epoch, total / items, report.lr, seconds, items / seconds, mrr, better)
-        run.epochs.append(epoch)
-        tell(epoch)
-        if stopping.stop:
-            break
-        total, items, start = 0.0, 0, time.perf_counter()
-    if best is not None:
-        run.model.load_state_dict(best)
-
-
-def _is_due(epoch: int, config: ExperimentConfig) -> bool:
-    every = config.training.validate_every
-    return bool(every) and (epoch % every == 0 or epoch == config.training.epochs)
-
-
-def snapshot(model: TransEQ) -> dict[str, Tensor]:
-    """A copy of all weights that later training does not change."""
-    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
-
-
-def evaluate_split(
-    run: Run, split: str, *, policy: Policy | None = None, known: Background | None = None
-) -> Evaluation:
-    """Rank a split of the run's data; filters use every split."""
-    return evaluate(
-        run.model,
-        run.splits[split],
-        known or background_of(run),
-        policy=policy or policy_of(run.config),
-        limits=limits_of(run.config),
-    )
-
-
-def background_of(run: Run) -> Background:
-    """What the run's rankings rest on: all its facts, and those it was trained on."""
-    return Background.of(run.splits, training_facts(run.config, run.splits))
-
-
-def policy_of(config: ExperimentConfig) -> Policy:
-    """How the configuration wants answers to be ranked."""
-    return Policy(**config.evaluation.model_dump(exclude={"batch_size", "chunk"}))
-
-
-def limits_of(config: ExperimentConfig) -> Limits:
-    """How much the configuration lets be scored at once."""
-    return Limits(config.evaluation.batch_size, config.evaluation.chunk)
-
-
-def representations(model: TransEQ) -> Representations:
-    """What the encoder makes of the whole training graph."""
-    with evaluating(model):
-        return model.encode()
-
-
-def save(run: Run, writer: artifacts.RunWriter) -> None:
-    """Write everything that a finished run leaves behind."""
-    z = representations(run.model)
-    tensors = dict(run.model.state_dict())
-    tensors["representations.entities"], tensors["representations.relations"] = (
-        z.entities,
-        z.relations,
-    )
-    writer.vocabulary(artifacts.ENTITIES, run.splits.entities)
-    writer.vocabulary(artifacts.RELATIONS, run.splits.relations)
-    writer.weights(tensors)
-    for split, found in run.results.items():
-        name = artifacts.RANKS.format(split=split)
-        writer.table(name, found.ranks.columns(), about_ranks(run, split, found))
-    writer.text(artifacts.METRICS, json.dumps(run.as_dict(), indent=2) + "\n")
-    writer.finish(manifest(run))
-
-
-def about_ranks(run: Run, split: str, found: Evaluation) -> dict[str, Any]:
-    """What a rank table says of itself."""
-    return {
-        "split": split,
-        "facts": run.splits[split].fingerprint,
-        "policy": asdict(found.policy),
-        "candidates": found.candidates,
-        "skipped": found.skipped,
-    }
-
-
-def manifest(run: Run) -> dict[str, Any]:
-    """Where a run comes from."""
-    graph, mediators = run.model.graph, getattr(run.model.encoder, "nodes", None)
-    return {
-        "hyperfact": __version__,
-        "versions": {"python": platform.python_version(), "torch": torch.__version__},
-        "threads": torch.get_num_threads(),
-        "precision": run.model.precision,
-        "seed": run.config.training.seed,
-        "data": {"name": run.splits.name, **{s: g.fingerprint for s, g in run.splits.items()}},
-        "trained_on": run.config.data.train_on,
-        "graph": {
-            "transformation": graph.transformation,
-            "mode": graph.mode,
-            "edges": len(graph),
-            "mediators": graph.num_mediators,
-            "mediator_shared_dim": None if mediators is None else mediators.mediators.shared,
-        },
-        "policy": {split: asdict(result.policy) for split, result in run.results.items()},
-    }
-
-
-def open_run(path: Path, *, splits: Splits | None = None, data_dir: Path | None = None) -> Run:
-    """A stored run with its model ready; the data must be what it was trained on.
+def resume(
+    path: Path,
+    *,
+    splits: Splits | None = None,
+    data_dir: Path | None = None,
+    watch: Watch = _nobody,
+    guard: Guard | None = None,
+    any_version: bool = False,
+) -> Run:
+    """Go on with a run that was interrupted.
 
     Args:
         path: The run directory.
         splits: The data, if it is loaded already.
         data_dir: Where benchmarks lie, if not where they lay then.
+        watch: Called after each step and each epoch.
+        guard: Keeps signals out of steps.
+        any_version: Accept other versions of code and other threads; bits may differ then.
+
+    Raises:
+        UserError: Something is not as it was when the run began, by name; or it is finished.
+        CheckpointError: There are checkpoints, and none is usable.
     """
-    stored = artifacts.read_run(path)
-    config = ExperimentConfig.from_toml(stored.config)
-    if data_dir is not None:
-        data = config.data.model_copy(update={"data_dir": str(data_dir)})
-        config = config.model_copy(update={"data": data})
-    splits = splits if splits is not None else load_data(config)
-    known = stored.manifest["data"]
-    for name, facts in splits.items():
-        if known.get(name) != facts.fingerprint:
-            raise DataError(f"{path}: the {name} facts are not those of the run")
-    if splits.entities != stored.entities or splits.relations != stored.relations:
-        raise DataError(f"{path}: names or their order are not those of the run")
-    graph = encoder_graph(config, training_facts(config, splits))
-    model = build(config, graph, torch.Generator().manual_seed(config.training.seed))
-    weights = {n: t for n, t in stored.tensors.items() if not n.startswith("representations.")}
-    model.load_state_dict(weights)
-    return Run(config, splits, model)
+    if (path / artifacts.MANIFEST).exists():
+        raise UserError(f"{path}: the run is finished; there is nothing to resume")
+    if not path.is_dir():
+        raise UserError(f"{path}: no such run directory")
+    with RunLock(path):
+        writer = artifacts.RunWriter.reopen(path)
+        config = resolve(artifacts.read_config(path))
+        if data_dir is not None:
+            data = config.data.model_copy(update={"data_dir": str(data_dir)})
+            config = config.model_copy(update={"data": data})
+        checkpoints = Checkpoints(path)
+        checkpoints.clean()
+        stored = checkpoints.latest() if checkpoints.numbers() else None
+        if stored is not None:
+            _refuse_other_settings(path, config, stored)
+        splits = splits if splits is not None else load_data(config)
+        with _noting_failure(writer):
+            story = _Story(config, splits, guard or Open(), watch)
+            return story.tell(writer, stored, any_version=any_version)
+
+
+def threads_of(path: Path) -> int | None:
+    """The threads with which a run that can be resumed was begun."""
+    checkpoints = Checkpoints(path)
+    if not checkpoints.numbers():
+        return None
+    threads = checkpoints.latest().state.get("passport", {}).get("threads")
+    return threads if isinstance(threads, int) and threads > 0 else None
+
+
+def _refuse_other_settings(path: Path, config: ExperimentConfig, stored: Checkpoint) -> None:
+    """Compare settings before the data is loaded, which they decide."""
+    then = stored.state.get("passport", {}).get("config")
+    settings = config.model_dump(mode="json", exclude={"data": {"data_dir"}, "checkpoint": True})
+    refuse_other(settings, then if isinstance(then, dict) else {}, path, ignore=frozenset())
+
+
+@contextmanager
+def _noting_failure(writer: artifacts.RunWriter) -> Iterator[None]:
+    try:
+        yield
+    except HyperfactError as error:
+        writer.fail(error)
+        raise
+
+
+class _Story:
+    """All parts of one run, and what happens to them."""
+
+    def __init__(
+        self, config: ExperimentConfig, splits: Splits, guard: Guard, watch: Watch
+    ) -> None:
+        keep_freed_memory()
+        self.guard, self.watch = guard, watch
+        self.train: HKG = training_facts(config, splits)
+        generator = torch.Generator().manual_seed(config.training.seed)
+        self.model = build(config, encoder_graph(config, self.train), generator)
+        self.result = Run(config, splits, self.model)
+        self.known = Background.of(splits, self.train)
+        trainer = Trainer(
+            self.model,
+            make_objective(self.train, config.objective),
+            training=config.training,
+            optimizer=config.optimizer,
+            hide_targets=config.graph.hide_targets,
+            generator=generator,
+        )
+        self.sample = validation_facts(config, splits)
+        validate = None if self.sample is None else self._validate
+        self.fit = Fit(trainer, validate=validate, guard=guard)
+
+    def tell(
+        self,
+        writer: artifacts.RunWriter | None = None,
+        stored: Checkpoint | None = None,
+        *,
+        any_version: bool = False,
+    ) -> Run:
+        """Train to the end, choose, test, store."""
+        if writer is None:
+            for event in self.fit.run():
+                self.watch(event)
+            return self._end()
+        keeper = self._keeper(writer.path)
+        self._take_up(keeper, stored, writer.path, any_version=any_version)
+        writer.rewrite_log(asdict(epoch) for epoch in self.fit.epochs)
+        self._train(writer, keeper)
+        result = self._end()
+        with self.guard.hold():
+            save(result, writer)
+            if not result.config.checkpoint.keep:
+                keeper.checkpoints.remove()
+        return result
+
+    def _train(self, writer: artifacts.RunWriter, keeper: Keeper) -> None:
+        try:
+            for event in self.fit.run():
+                if isinstance(event, Epoch):
+                    writer.log(asdict(event))
+                keeper.look(event)
+                self.watch(event)
+        except Interruption:
+            keeper.save()
+            raise
+
+    def _keeper(self, path: Path) -> Keeper:
+        settings = self.result.config.checkpoint
+        schedule = Schedule(settings.every_seconds, settings.budget)
+        papers = passport(self.result.config, self.result.splits, self.train, self.model)
+        return Keeper(self.fit, Checkpoints(path), schedule, papers)
+
+    def _take_up(
+        self, keeper: Keeper, stored: Checkpoint | None, path: Path, *, any_version: bool
+    ) -> None:
+        if stored is None:
+            return
+        ignore = frozenset({"versions", "threads"}) if any_version else frozenset()
+        then: Mapping[str, Any] = stored.state.get("passport", {})
+        refuse_other(keeper.passport, then, path, ignore=ignore)
+        keeper.take_up(stored)
+
+    def _validate(self) -> float:
+        if self.sample is None:
+            raise ConfigError("there are no validation facts")
+        limits = limits_of(self.result.config)
+        return evaluate(self.model, self.sample, self.known, limits=limits).metrics.mrr
+
+    def _end(self) -> Run:
+        result, fit = self.result, self.fit
+        fit.choose_best()
+        result.epochs, result.best_epoch = fit.epochs, fit.best_epoch
+        result.seconds = fit.elapsed
+        for name in ("valid", "test"):
+            if name in result.splits and len(result.splits[name]):
+                result.results[name] = evaluate_split(result, name, known=self.known)
+        return result

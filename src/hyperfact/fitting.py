@@ -84,6 +84,12 @@ class Fit:
         self.best: dict[str, Tensor] = {}  # the weights of that epoch; empty: none
         self._loss = self._seconds = 0.0  # of this epoch so far
         self._items = 0
+        self._start = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the beginning, without those between an interruption and its resume."""
+        return time.perf_counter() - self._start
 
     def run(self) -> Iterator[Event]:
         """Go on to the end, yielding after each step and each epoch; the state is whole there."""
@@ -148,6 +154,7 @@ class Fit:
             },
             "open": {"loss": self._loss, "seconds": self._seconds, "items": self._items},
             "best_epoch": self.best_epoch,
+            "elapsed": self.elapsed,
         }
         return state, tensors | {f"best.{name}": t for name, t in self.best.items()}
 
@@ -160,6 +167,7 @@ class Fit:
         self.stopping.best, self.stopping.since = best, stopping["since"]
         self._loss, self._seconds, self._items = rest["loss"], rest["seconds"], rest["items"]
         self.best_epoch = state["best_epoch"]
+        self._start = time.perf_counter() - state["elapsed"]
         self.best = {name: t.clone() for name, t in under("best.", tensors).items()}
 
 

@@ -20,10 +20,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as arrays_of
 from safetensors.numpy import save as bytes_of
 
-from hyperfact.artifacts import WEIGHTS, write_atomically
+from hyperfact.artifacts import WEIGHTS
 from hyperfact.errors import DataError, StorageError
 from hyperfact.facts import Vocabulary
 from hyperfact.hkg import HKG, Columns, Splits
+from hyperfact.storage import write_atomically
 
 FOLDER, FACTS, CALIBRATION, INDEX = (
     "sidecar",

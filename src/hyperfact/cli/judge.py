@@ -79,9 +79,9 @@ def evaluate_(
     Examples: `hyperfact evaluate runs/fb-auto --split valid --json`,
     `hyperfact evaluate runs/wd50k --slots so --candidates seen-so --by frequency`
     """
-    from hyperfact.artifacts import write_table
     from hyperfact.cli.learn import set_threads
     from hyperfact.experiment import about_ranks, evaluate_split, open_run, policy_of
+    from hyperfact.storage import write_table
 
     set_threads(threads)
     if ranks is not None and ranks.exists():
@@ -213,8 +213,9 @@ def _check_split(split: str, splits: "Splits") -> None:
 
 
 def _stored_ranks(path: Path, split: str) -> "tuple[Ranks, dict[str, Any]]":
-    from hyperfact.artifacts import RANKS, read_table
+    from hyperfact.artifacts import RANKS
     from hyperfact.evaluation import Ranks
+    from hyperfact.storage import read_table
 
     file = path / RANKS.format(split=split) if path.is_dir() else path
     names = [*Ranks.__dataclass_fields__]

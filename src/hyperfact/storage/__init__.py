@@ -2,6 +2,7 @@
 
 from hyperfact.storage.lock import LOCK, RunLock, owner_of
 from hyperfact.storage.reading import check_name, parse_json, read_checked, read_inside
+from hyperfact.storage.tables import read_table, write_table
 from hyperfact.storage.writing import remove_leftovers, sha256, sync_folder, write_atomically
 
 __all__ = [
@@ -12,8 +13,10 @@ __all__ = [
     "parse_json",
     "read_checked",
     "read_inside",
+    "read_table",
     "remove_leftovers",
     "sha256",
     "sync_folder",
     "write_atomically",
+    "write_table",
 ]

@@ -1,0 +1,108 @@
+"""Where a run comes from, and what must be the same for it to go on to the same bits."""
+
+import hashlib
+import platform
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hyperfact import __version__, kernels
+from hyperfact.config import ExperimentConfig
+from hyperfact.errors import ConfigError
+from hyperfact.facts import Vocabulary
+from hyperfact.hkg import HKG, Splits
+from hyperfact.model import TransEQ
+
+_PACKAGES = ("numba", "numpy", "safetensors", "torch")
+
+
+def versions() -> dict[str, str]:
+    """Of everything that computes."""
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+
+
+def passport(
+    config: ExperimentConfig, splits: Splits, train: HKG, model: TransEQ
+) -> dict[str, Any]:
+    """All that decides the numbers of a run, by name."""
+    return {
+        "config": config.model_dump(
+            mode="json", exclude={"data": {"data_dir"}, "checkpoint": True}
+        ),
+        "data": {name: facts.fingerprint for name, facts in splits.items()},
+        "order": {
+            "entities": _names_hash(splits.entities),
+            "relations": _names_hash(splits.relations),
+            "training facts": _facts_hash(train),
+        },
+        "threads": torch.get_num_threads(),
+        "precision": model.precision,
+        "versions": {"hyperfact": __version__, "kernels": _kernels_hash(), **versions()},
+    }
+
+
+def refuse_other(
+    now: Mapping[str, Any], then: Mapping[str, Any], where: Path, *, ignore: frozenset[str]
+) -> None:
+    """Compare two passports.
+
+    Args:
+        now: Of what would go on.
+        then: Of what was stored.
+        where: The run, for the message.
+        ignore: Parts that may differ.
+
+    Raises:
+        ConfigError: The first field that differs, by its dotted name.
+    """
+    new, old = dict(_flat(now)), dict(_flat(then))
+    for name in sorted(new.keys() | old.keys()):
+        if name.partition(".")[0] in ignore or new.get(name) == old.get(name):
+            continue
+        shown = name.removeprefix("config.")
+        raise ConfigError(
+            f"{where}: {shown} is {_short(new.get(name))} now, the checkpoint has "
+            f"{_short(old.get(name))}; a run goes on only as it began"
+        )
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _short(value: object) -> str:
+    text = "absent" if value is None else repr(value)
+    return text if len(text) <= 40 else text[:20] + "…'"
+
+
+def _names_hash(names: Vocabulary) -> str:
+    """Of names in the order of their ids."""
+    digest = hashlib.sha256()
+    for name in names:
+        content = str(name).encode("utf-8", "surrogatepass")
+        digest.update(f"{type(name).__name__} {len(content)} ".encode() + content)
+    return digest.hexdigest()
+
+
+def _facts_hash(facts: HKG) -> str:
+    """Of facts in their order, which decides what is drawn when."""
+    c = facts.columns
+    digest = hashlib.sha256()
+    for column in (c.subject, c.relation, c.object, c.offsets, c.attributes, c.values):
+        digest.update(f"{column.dtype} {len(column)} ".encode() + column.tobytes())
+    return digest.hexdigest()
+
+
+def _kernels_hash() -> str:
+    """Of the code that sums: another order of additions gives other bits."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(kernels.__path__[0]).glob("*.py")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()

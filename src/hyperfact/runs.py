@@ -1,0 +1,184 @@
+"""A trained model with its data: rank, store in a directory, open again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hyperfact import __version__, artifacts
+from hyperfact.assembly import build, encoder_graph, load_data, training_facts
+from hyperfact.config import ExperimentConfig
+from hyperfact.errors import DataError
+from hyperfact.evaluation import Background, Evaluation, Limits, Policy, evaluate, evaluating
+from hyperfact.fitting import Epoch
+from hyperfact.hkg import Splits
+from hyperfact.kg import Representations
+from hyperfact.model import TransEQ
+from hyperfact.provenance import versions
+
+_VECTORS = "representations."
+
+
+@dataclass
+class Run:
+    """A trained model with its data and results."""
+
+    config: ExperimentConfig
+    splits: Splits
+    model: TransEQ
+    epochs: list[Epoch] = field(default_factory=list)
+    results: dict[str, Evaluation] = field(default_factory=dict)  # by split
+    best_epoch: int = 0
+    seconds: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Results with all that is needed to judge them."""
+        data = self.config.data
+        return {
+            "dataset": self.splits.name,
+            "trained_on": data.train_on,
+            "chosen_by": "valid MRR" if self.best_epoch else "last epoch",
+            "epoch": self.best_epoch or len(self.epochs),
+            "epochs": len(self.epochs),
+            "seconds": self.seconds,
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            **{split: result.as_dict() for split, result in self.results.items()},
+        }
+
+
+def evaluate_split(
+    run: Run, split: str, *, policy: Policy | None = None, known: Background | None = None
+) -> Evaluation:
+    """Rank a split of the run's data; filters use every split."""
+    return evaluate(
+        run.model,
+        run.splits[split],
+        known or background_of(run),
+        policy=policy or policy_of(run.config),
+        limits=limits_of(run.config),
+    )
+
+
+def background_of(run: Run) -> Background:
+    """What the run's rankings rest on: all its facts, and those it was trained on."""
+    return Background.of(run.splits, training_facts(run.config, run.splits))
+
+
+def policy_of(config: ExperimentConfig) -> Policy:
+    """How the configuration wants answers to be ranked."""
+    return Policy(**config.evaluation.model_dump(exclude={"batch_size", "chunk"}))
+
+
+def limits_of(config: ExperimentConfig) -> Limits:
+    """How much the configuration lets be scored at once."""
+    return Limits(config.evaluation.batch_size, config.evaluation.chunk)
+
+
+def representations(model: TransEQ) -> Representations:
+    """What the encoder makes of the whole training graph."""
+    with evaluating(model):
+        return model.encode()
+
+
+def save(run: Run, writer: artifacts.RunWriter) -> None:
+    """Write everything that a finished run leaves behind."""
+    z = representations(run.model)
+    tensors = dict(run.model.state_dict())
+    tensors[_VECTORS + "entities"] = z.entities
+    tensors[_VECTORS + "relations"] = z.relations
+    writer.vocabulary(artifacts.ENTITIES, run.splits.entities)
+    writer.vocabulary(artifacts.RELATIONS, run.splits.relations)
+    writer.weights(tensors)
+    for split, found in run.results.items():
+        name = artifacts.RANKS.format(split=split)
+        writer.table(name, found.ranks.columns(), about_ranks(run, split, found))
+    writer.text(artifacts.METRICS, json.dumps(run.as_dict(), indent=2) + "\n")
+    writer.finish(manifest(run))
+
+
+def about_ranks(run: Run, split: str, found: Evaluation) -> dict[str, Any]:
+    """What a rank table says of itself."""
+    return {
+        "split": split,
+        "facts": run.splits[split].fingerprint,
+        "policy": asdict(found.policy),
+        "candidates": found.candidates,
+        "skipped": found.skipped,
+    }
+
+
+def manifest(run: Run) -> dict[str, Any]:
+    """Where a run comes from."""
+    graph, mediators = run.model.graph, getattr(run.model.encoder, "nodes", None)
+    return {
+        "hyperfact": __version__,
+        "versions": versions(),
+        "threads": torch.get_num_threads(),
+        "precision": run.model.precision,
+        "seed": run.config.training.seed,
+        "data": {"name": run.splits.name, **{s: g.fingerprint for s, g in run.splits.items()}},
+        "trained_on": run.config.data.train_on,
+        "graph": {
+            "transformation": graph.transformation,
+            "mode": graph.mode,
+            "edges": len(graph),
+            "mediators": graph.num_mediators,
+            "mediator_shared_dim": None if mediators is None else mediators.mediators.shared,
+        },
+        "policy": {split: asdict(result.policy) for split, result in run.results.items()},
+    }
+
+
+def open_run(path: Path, *, splits: Splits | None = None, data_dir: Path | None = None) -> Run:
+    """A stored run with its model ready; the data must be what it was trained on.
+
+    Args:
+        path: The run directory.
+        splits: The data, if it is loaded already.
+        data_dir: Where benchmarks lie, if not where they lay then.
+    """
+    stored = artifacts.read_run(path)
+    config = ExperimentConfig.from_toml(stored.config)
+    if data_dir is not None:
+        data = config.data.model_copy(update={"data_dir": str(data_dir)})
+        config = config.model_copy(update={"data": data})
+    splits = splits if splits is not None else load_data(config)
+    known = stored.manifest["data"]
+    for name, facts in splits.items():
+        if known.get(name) != facts.fingerprint:
+            raise DataError(f"{path}: the {name} facts are not those of the run")
+    if splits.entities != stored.entities or splits.relations != stored.relations:
+        raise DataError(f"{path}: names or their order are not those of the run")
+    _check_size(stored, config)
+    graph = encoder_graph(config, training_facts(config, splits))
+    model = build(config, graph, torch.Generator().manual_seed(config.training.seed))
+    weights = {n: t for n, t in stored.tensors.items() if not n.startswith(_VECTORS)}
+    _check_tensors(path / artifacts.WEIGHTS, weights, model)
+    model.load_state_dict(weights)
+    return Run(config, splits, model)
+
+
+def _check_size(stored: artifacts.Stored, config: ExperimentConfig) -> None:
+    """Compare the stored vectors with the configuration before memory is taken for a model."""
+    sizes = {"entities": len(stored.entities), "relations": len(stored.relations)}
+    for name, count in sizes.items():
+        vectors, expected = stored.tensors.get(_VECTORS + name), (count, config.training.dim)
+        found = None if vectors is None else tuple(vectors.shape)
+        if found is None or found[1:] != expected[1:] or found[0] < count:
+            raise DataError(f"{stored.path}: vectors of {name} are {found}, expected {expected}")
+
+
+def _check_tensors(path: Path, tensors: Mapping[str, Tensor], model: TransEQ) -> None:
+    """Compare names, shapes and types with those of the model."""
+    expected = {name: (tuple(t.shape), t.dtype) for name, t in model.state_dict().items()}
+    found = {name: (tuple(t.shape), t.dtype) for name, t in tensors.items()}
+    for name in sorted(expected.keys() | found.keys()):
+        if expected.get(name) != found.get(name):
+            raise DataError(
+                f"{path}: {ascii(name)[:80]} is {found.get(name, 'absent')}, "
+                f"the model of this configuration has {expected.get(name, 'no such tensor')}"
+            )
