@@ -103,7 +103,7 @@ def test_a_score_that_is_not_finite_stops_and_names_the_fact(bad: float) -> None
     model = model_of(graph)
     with torch.no_grad():
         next(model.parameters())[3] = bad
-    with pytest.raises(NumericalError, match="slot .* of the fact"):
+    with pytest.raises(NumericalError, match=r"slot .* of the fact"):
         evaluate(model, graph, KnownAnswers.build(graph))
 
 

@@ -3,6 +3,7 @@
 from hyperfact.evaluation.background import Background
 from hyperfact.evaluation.bootstrap import Interval
 from hyperfact.evaluation.comparison import Comparison, align, compare
+from hyperfact.evaluation.contract import check_model
 from hyperfact.evaluation.foreign import GivenRanks, ScoredCandidates, judge
 from hyperfact.evaluation.judge import evaluate, evaluating, rank_with
 from hyperfact.evaluation.policy import Policy, Ties
@@ -29,6 +30,7 @@ __all__ = [
     "Ties",
     "align",
     "check_invariants",
+    "check_model",
     "compare",
     "evaluate",
     "evaluating",

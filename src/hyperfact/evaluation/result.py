@@ -103,5 +103,5 @@ class Evaluation:
         return Metrics.of(self.ranks.take(rows), self.policy.ties, hits=self.hits)
 
     def __repr__(self) -> str:
-        m = self.metrics
-        return f"Evaluation(MRR {m.mrr:.4f} over {m.ranks:,} ranks; {self.policy.text(self.candidates)})"
+        m, how = self.metrics, self.policy.text(self.candidates)
+        return f"Evaluation(MRR {m.mrr:.4f} over {m.ranks:,} ranks; {how})"

@@ -1,0 +1,93 @@
+"""What every encoder with every decoder promises to whoever ranks with it."""
+
+from itertools import product
+
+import pytest
+import torch
+
+from hyperfact.decoders import DECODERS
+from hyperfact.encoders import ENCODERS
+from hyperfact.evaluation import check_model
+from hyperfact.evaluation.contract import CHECKS
+from hyperfact.evaluation.promises import Case
+from hyperfact.hkg import HKG
+from hyperfact.model import TransEQ
+from tests.support.models import model_of, toy
+
+PAIRS = pytest.mark.parametrize(("encoder", "decoder"), list(product(ENCODERS, DECODERS)))
+
+
+class Maker:
+    """Models of one kind, with parameters that start at 0 moved away from it."""
+
+    def __init__(self, encoder: str, decoder: str) -> None:
+        self.encoder, self.decoder = encoder, decoder
+
+    def __call__(self, graph: HKG) -> TransEQ:
+        model = model_of(graph, {"name": self.encoder}, {"name": self.decoder}, precision="float64")
+        generator = torch.Generator().manual_seed(1)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator).double())
+        return model
+
+
+@PAIRS
+def test_every_promise_is_kept(encoder: str, decoder: str) -> None:
+    assert list(check_model(Maker(encoder, decoder), toy())) == []
+
+
+def test_there_are_enough_promises() -> None:
+    assert len(CHECKS) >= 25
+
+
+class Careless(Maker):
+    """Makes models that break a promise each."""
+
+    def __init__(self, flaw: str) -> None:
+        super().__init__("lookup", "mdistmult")
+        self.flaw, self.calls = flaw, 0
+
+    def __call__(self, graph: HKG) -> TransEQ:
+        model = super().__call__(graph)
+        self.calls += 1
+        whole = model.decoder.score_slot
+        if self.flaw == "seed":
+            with torch.no_grad():
+                next(model.parameters()).add_(0.01 * self.calls)
+        elif self.flaw == "answer":
+
+            def peek(facts, slots, z, **options):  # type: ignore[no-untyped-def]
+                answers = facts.entities.gather(1, slots[:, None])
+                return whole(facts, slots, z, **options) + answers
+
+            model.decoder.score_slot = peek  # type: ignore[method-assign]
+        elif self.flaw == "chance":
+
+            def noisy(facts, slots, z, **options):  # type: ignore[no-untyped-def]
+                scores = whole(facts, slots, z, **options)
+                return scores + torch.randn_like(scores)
+
+            model.decoder.score_slot = noisy  # type: ignore[method-assign]
+        elif self.flaw == "order":
+
+            def numbered(facts, slots, z, **options):  # type: ignore[no-untyped-def]
+                scores = whole(facts, slots, z, **options)
+                return scores * torch.linspace(1, 2, len(scores)).double()[:, None]
+
+            model.decoder.score_slot = numbered  # type: ignore[method-assign]
+        return model
+
+
+@pytest.mark.parametrize(
+    ("flaw", "broken"),
+    [
+        ("seed", "the same seed gives the same weights"),
+        ("answer", "what stands in the asked slot does not matter"),
+        ("chance", "ranking leaves random states"),
+        ("order", "the order of queries does not matter"),
+    ],
+)
+def test_a_broken_promise_is_seen(flaw: str, broken: str) -> None:
+    assert broken in set(check_model(Careless(flaw), toy()))
+    assert CHECKS[broken](Case(Maker("lookup", "mdistmult"), toy()))
