@@ -1,7 +1,8 @@
 """Scores to probabilities: one temperature, fitted on validation facts (Guo et al., ICML 2017).
 
-p_e = softmax(score_e / T) over the filtered candidates of a query; T minimises the mean negative
-log-likelihood of the true answers of one half of the queries, and the other half measures it.
+p_e = softmax(score_e / T) over the filtered candidates of a query. T minimises the negative
+log-likelihood of the true answers of one half of the queries, with a weak prior that holds log T
+near 0 where queries are few; the other half measures it.
 """
 
 import math
@@ -51,16 +52,16 @@ def fit(scores: Tensor, answers: Tensor) -> Temperature | None:
     even, odd = (scores[0::2], answers[0::2]), (scores[1::2], answers[1::2])
     low, high = math.log(1e-2), math.log(1e2)  # of the inverse temperature
     a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_a, at_b = _nll(*even, math.exp(a)), _nll(*even, math.exp(b))
-    for _ in range(_STEPS):  # golden section: the likelihood has one peak
+    at_a, at_b = _cost(*even, a), _cost(*even, b)
+    for _ in range(_STEPS):  # golden section
         if at_a <= at_b:
             high, b, at_b = b, a, at_a
             a = high - _GOLDEN * (high - low)
-            at_a = _nll(*even, math.exp(a))
+            at_a = _cost(*even, a)
         else:
             low, a, at_a = a, b, at_b
             b = low + _GOLDEN * (high - low)
-            at_b = _nll(*even, math.exp(b))
+            at_b = _cost(*even, b)
     beta = math.exp((low + high) / 2)
     return Temperature(
         1.0 / beta,
@@ -70,6 +71,11 @@ def fit(scores: Tensor, answers: Tensor) -> Temperature | None:
         expected_calibration_error(*odd, 1.0),
         expected_calibration_error(*odd, beta),
     )
+
+
+def _cost(scores: Tensor, answers: Tensor, log_beta: float) -> float:
+    """The mean negative log-likelihood, and the prior's share of one query."""
+    return _nll(scores, answers, math.exp(log_beta)) + log_beta**2 / len(scores)
 
 
 def _nll(scores: Tensor, answers: Tensor, beta: float) -> float:

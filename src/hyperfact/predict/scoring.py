@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from hyperfact.batches import FactBatch
 from hyperfact.decoders.base import Decoder
 from hyperfact.kg import Representations
 from hyperfact.model import Precision
 from hyperfact.predict.questions import Asked, batch_of
+from hyperfact.queries import BLANK_ID
 
+_BLOCK = 192  # rows of a table of products, as in `even_products`
 _CELLS = 2**22  # scores of a question for a relation that exist at once
 
 
@@ -31,10 +35,34 @@ class Scorer:
 
     def batch(self, facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, entities)
         """The same for a batch; ids beyond the entities may stand in known slots."""
-        candidates = slice(0, self.decoder.num_entities)
+        count = self.decoder.num_entities
         with torch.no_grad(), self._products():
-            scores = self.decoder.score_slot(facts, slots, self.z, candidates=candidates)
+            none = slice(0, 0)
+            form = self.decoder.linear_form(facts, slots, self.z, candidates=none)
+            if form is None:
+                all_of_them = slice(0, count)
+                scores = self.decoder.score_slot(facts, slots, self.z, candidates=all_of_them)
+            else:
+                table, bias = self._table
+                scores = (form.queries @ table.T)[:, :count]
+                scores = scores if bias is None else scores + bias
+                scores = scores if form.constant is None else scores + form.constant[:, None]
         return scores.to(self.z.entities.dtype)
+
+    @cached_property
+    def _table(self) -> tuple[Tensor, Tensor | None]:
+        """What every query of a linear form is multiplied with, made once.
+
+        It is filled up with zeros as `even_products` does, so that scores keep their bits.
+        """
+        facts, slots = batch_of([Asked((BLANK_ID, 0), (0,))])
+        every = slice(0, self.decoder.num_entities)
+        form = self.decoder.linear_form(facts, slots, self.z, candidates=every)
+        assert form is not None, "the decoder has a linear form"
+        table = functional.pad(form.table.detach(), (0, 0, 0, -len(form.table) % _BLOCK))
+        if self.precision == "bfloat16":
+            table = table.bfloat16()
+        return table, None if form.bias is None else form.bias.detach()
 
     def relations(self, question: Asked, prior: Tensor) -> Tensor:  # (relations,)
         """Bayes' rule: log P(e | rest, r) + log P(r), where e is the entity that r brings in.

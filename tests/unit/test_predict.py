@@ -1,0 +1,366 @@
+"""Questions, answers, probabilities and completions, against plain scans and `evaluate`."""
+
+import itertools
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hyperfact.errors import DataError, FactSyntaxError, NumericalError, UnknownNameError, UserError
+from hyperfact.evaluation import evaluate
+from hyperfact.facts import Fact, Literal
+from hyperfact.hkg import HKG, Splits
+from hyperfact.kg import Representations
+from hyperfact.predict import Predictor, RelationQuestion, read_any, write_any
+from hyperfact.predict.answers import Known
+from hyperfact.predict.calibration import expected_calibration_error, fit
+from hyperfact.predict.fitting import entity_questions, relation_questions
+from hyperfact.predict.questions import batch_of, named
+from hyperfact.predict.scoring import Scorer, top
+from hyperfact.queries import KnownAnswers, Question
+from tests.support.models import ENCODER_FORMS
+from tests.support.names import HOSTILE, LITERALS
+from tests.support.runs import league, league_run, stored, untrained
+
+DECODERS = ("hype", "mdistmult", "mtransh", "transformer")
+
+
+@pytest.fixture(scope="module")
+def predictor() -> Predictor:
+    return Predictor.load(league_run(), splits=league())
+
+
+def texts(predictor: Predictor, split: str) -> list[tuple[str, str]]:
+    """Every question of a split, and the name that was there."""
+    found = []
+    for questions, names in (
+        (entity_questions(predictor.splits[split]), predictor.entities),
+        (relation_questions(predictor.splits[split]), predictor.relations),
+    ):
+        for asked, answer in zip(*questions, strict=True):
+            text = write_any(named(asked, predictor.entities, predictor.relations))
+            found.append((text, names[answer]))
+    return found
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("? | r | o", Question),
+        ("s | r | ? | a = v", Question),
+        ("s | r | o | a = ? | b = w", Question),
+        ("s | ? | o | a = v", RelationQuestion),
+        ("s | r | o | ? = v", RelationQuestion),
+    ],
+)
+def test_the_blank_may_stand_anywhere(text: str, kind: type) -> None:
+    question = read_any(text)
+    assert isinstance(question, kind)
+    assert write_any(question) == text
+    assert read_any(write_any(question)) == question
+
+
+@pytest.mark.parametrize(
+    "text", ["s | r | o", "? | r | ?", "? | ? | o", "s | r | o | ? = ?", "s | r", "s | r | o | ?"]
+)
+def test_a_question_has_one_blank(text: str, predictor: Predictor) -> None:
+    with pytest.raises(FactSyntaxError):
+        predictor.ask(text)
+
+
+def test_a_question_object_has_one_blank(predictor: Predictor) -> None:
+    with pytest.raises(FactSyntaxError, match="one blank, this has 2"):
+        predictor.ask(Question(None, "lives in", None))
+    with pytest.raises(FactSyntaxError, match="one blank, this has 0"):
+        predictor.ask(RelationQuestion("city 0", "in", "city 1"))
+
+
+def test_unknown_names_say_the_nearest(predictor: Predictor) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'player 1'"):
+        predictor.ask("Player 1 | lives in | ?")
+    with pytest.raises(UnknownNameError, match=r"unknown relation 'livs in'.*'lives in'"):
+        predictor.ask("player 1 | livs in | ?")
+    with pytest.raises(UnknownNameError, match="'remove'"):
+        predictor.ask("player 1 | lives in | ?", known="removed")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="at least 1"):
+        predictor.ask("player 1 | lives in | ?", 0)
+
+
+def test_hostile_names_are_asked_for_and_answered() -> None:
+    names = [*HOSTILE, *LITERALS]
+    facts = [
+        Fact(str(a), "r | 'x' = ?", b, (("?", c),))
+        for a, b, c in itertools.islice(zip(names, names[1:], names[2:], strict=False), 60)
+    ]
+    train = HKG.from_facts(facts, entities=dict.fromkeys([*map(str, names), *names]))
+    splits = Splits({"train": train}, "hostile")
+    path = stored(untrained(splits))
+    Predictor.load(path, splits=splits)
+    asked = Predictor.load(path)
+    for fact in train[0:20]:
+        question = Question(fact.subject, fact.relation, None, fact.qualifiers)
+        answers = asked.ask(write_any(question), known="only")
+        assert fact.object in [answer.name for answer in answers]
+        assert any(type(answer.name) is type(fact.object) for answer in answers)
+        assert write_any(answers.question) == write_any(question)
+
+
+def test_a_bare_text_finds_the_literal_where_no_entity_has_it() -> None:
+    facts = [Fact("a", "r", Literal("5")), Fact("b", "r", "a")]
+    asked = Predictor.of(untrained(Splits({"train": HKG.from_facts(facts)}, "x")))
+    (answer,) = asked.ask("? | r | 5", known="only")
+    assert answer.name == "a"
+
+
+# -- ranking --------------------------------------------------------------------------------------
+
+
+def test_places_are_the_ranks_of_evaluate(predictor: Predictor) -> None:
+    known = KnownAnswers.build(*predictor.splits.values())
+    found = evaluate(predictor.model, predictor.splits.test, known)
+    asked, answers = entity_questions(predictor.splits.test)
+    places = [
+        predictor.place(named(q, predictor.entities, predictor.relations), predictor.entities[a])
+        for q, a in zip(asked, answers, strict=True)
+    ]
+    np.testing.assert_array_equal([place.rank for place in places], found.ranks.by("realistic"))
+
+
+@pytest.mark.parametrize("encoder", ["lookup", "compgcn-sub", "rgcn"])
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_scores_are_those_of_the_model(encoder: str, decoder: str) -> None:
+    result = untrained(league(), encoder=ENCODER_FORMS[encoder], decoder={"name": decoder})
+    loaded = Predictor.load(stored(result), splits=result.splits)
+    test = result.splits.test
+    asked, _ = entity_questions(test)
+    with torch.no_grad():
+        result.model.eval()
+        z = result.model.encode()
+        for row in range(0, len(asked), 5):
+            facts, slots = batch_of([asked[row]])
+            expected = result.model.score_slot(facts, slots, z)
+            torch.testing.assert_close(loaded.scorer.entities([asked[row]]), expected)
+    assert type(loaded.model.decoder) is type(result.model.decoder)
+
+
+def test_answers_are_sorted_and_their_probabilities_sum_to_one(predictor: Predictor) -> None:
+    ways: tuple[Known, ...] = ("mark", "remove")
+    for known in ways:
+        answers = predictor.ask("player 1 | lives in | ?", 10**6, known=known)
+        assert [a.rank for a in answers] == list(range(1, len(answers) + 1))
+        scores = [a.score for a in answers]
+        assert scores == sorted(scores, reverse=True)
+        assert math.isclose(sum(a.probability for a in answers), 1.0, abs_tol=1e-5)
+        assert answers.candidates == len(answers)
+    answers = predictor.ask("player 1 | ? | city 1", 100)
+    assert len(answers) == len(predictor.relations)
+    assert math.isclose(sum(a.probability for a in answers), 1.0, abs_tol=1e-5)
+
+
+def test_every_known_answer_is_marked_by_split(predictor: Predictor) -> None:
+    every = {name: set(part) for name, part in predictor.splits.items()}
+    for split in ("train", "test"):
+        for text, _ in texts(predictor, split)[::7]:
+            answers = predictor.ask(text, 10**6)
+            for answer in answers:
+                fact = answers.question.answered(answer.name)
+                expected = tuple(name for name, facts in every.items() if fact in facts)
+                assert answer.where == expected, (text, answer)
+                assert answer.known == bool(expected)
+
+
+def test_the_true_answer_is_known_and_may_be_removed_or_hidden(predictor: Predictor) -> None:
+    for text, name in texts(predictor, "test"):
+        marked = {a.name: a for a in predictor.ask(text, 10**6)}
+        assert "test" in marked[name].where
+        only = list(predictor.ask(text, 10**6, known="only"))
+        assert only == [a for a in marked.values() if a.known]
+        removed = predictor.ask(text, 10**6, known="remove")
+        hidden = predictor.ask(text, 10**6, known="hide")
+        assert {a.name for a in removed} == {a.name for a in marked.values() if not a.known}
+        assert [a.name for a in hidden] == [a.name for a in removed]
+        for answer in hidden:
+            assert answer.probability == pytest.approx(marked[answer.name].probability, rel=1e-4)
+
+
+def test_the_range_holds_what_training_shows(predictor: Predictor) -> None:
+    train = predictor.splits.train
+    found = {a.name for a in predictor.ask("player 1 | lives in | ?", 999, restrict_range=True)}
+    assert found == {f.object for f in train if f.relation == "lives in"}
+    text = "player 1 | plays for | club 1 | position = ?"
+    found = {a.name for a in predictor.ask(text, 999, restrict_range=True)}
+    assert found == {v for f in train for a, v in f.qualifiers if a == "position"}
+    text = "player 1 | plays for | club 1 | ? = wing"
+    found = {a.name for a in predictor.ask(text, 999, restrict_range=True)}
+    assert found == {a for f in train if f.relation == "plays for" for a, _ in f.qualifiers}
+    found = {a.name for a in predictor.ask("player 1 | ? | club 1", 999, restrict_range=True)}
+    assert found == {f.relation for f in train}
+    assert len(predictor.ask("player 1 | since | ?", restrict_range=True)) == 0
+
+
+def test_several_qualifiers_in_any_order_are_one_question(predictor: Predictor) -> None:
+    one = predictor.ask("player 1 | plays for | ? | position = goal | since = 2001")
+    two = predictor.ask("player 1 | plays for | ? | since = 2001 | position = goal | since = 2001")
+    assert list(one) == list(two)
+
+
+def test_equal_scores_keep_the_order_of_ids() -> None:
+    scores = torch.tensor([[1.0, 2.0, 2.0, 2.0, 0.0], [5.0, 4.0, 3.0, 2.0, 1.0]])
+    columns, values = top(scores, 2)
+    assert columns.tolist() == [[1, 2], [0, 1]]
+    assert values.tolist() == [[2.0, 2.0], [5.0, 4.0]]
+    assert top(scores, 9)[0].tolist() == [[1, 2, 3, 0, 4], [0, 1, 2, 3, 4]]
+
+
+def test_a_score_that_is_no_number_is_refused(predictor: Predictor) -> None:
+    z = predictor.scorer.z
+    broken = Representations(z.entities.clone(), z.relations)
+    broken.entities[3] = float("nan")
+    scorer = Scorer(predictor.scorer.decoder, broken, "float32")
+    other = Predictor(predictor.config, predictor.splits, scorer=scorer)
+    other._temperatures["entity"] = None
+    with pytest.raises(NumericalError):
+        other.ask("player 1 | lives in | ?")
+
+
+# -- many questions -------------------------------------------------------------------------------
+
+
+def test_a_batch_answers_as_single_questions_do(predictor: Predictor) -> None:
+    asked = [text for text, _ in texts(predictor, "test")]
+    ways: tuple[dict[str, Any], ...] = (
+        {},
+        {"known": "remove"},
+        {"known": "only"},
+        {"restrict_range": True},
+    )
+    for options in ways:
+        many = list(predictor.ask_many([*asked, *asked], 5, **options))
+        assert len(many) == 2 * len(asked)
+        for text, answers, again in zip(asked, many, many[len(asked) :], strict=False):
+            single = predictor.ask(text, 5, **options)
+            np.testing.assert_array_equal(answers.ids, single.ids)
+            np.testing.assert_allclose(answers.scores, single.scores, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(answers.probabilities, single.probabilities, rtol=1e-3)
+            assert (answers.where, answers.candidates) == (single.where, single.candidates)
+            assert again is answers  # scored once
+
+
+def test_a_stream_is_read_in_chunks(predictor: Predictor) -> None:
+    endless = itertools.cycle(["player 1 | lives in | ?", "player 2 | lives in | ?"])
+    first = next(predictor.ask_many(endless, 1))
+    assert len(first) == 1
+
+
+# -- probability ----------------------------------------------------------------------------------
+
+
+def test_the_temperature_undoes_a_scale() -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(4000, 12, generator=generator) * 2
+    answers = torch.multinomial(torch.softmax(logits, 1), 1, generator=generator)[:, 0]
+    fitted = fit(logits * 3, answers)
+    assert fitted is not None
+    assert fitted.temperature == pytest.approx(3.0, rel=0.1)
+    assert fitted.nll_after < fitted.nll_before
+    assert fitted.ece_after < 0.05 < fitted.ece_before
+    assert fit(logits[:5], answers[:5]) is None
+
+
+def test_the_calibration_error_is_the_gap_by_bins() -> None:
+    scores = torch.tensor([[2.0, 0.0], [2.0, 0.0], [0.1, 0.0]])
+    answers = torch.tensor([0, 1, 0])
+    sure, unsure = (1 / (1 + math.exp(-x)) for x in (2.0, 0.1))
+    expected = (abs(2 * sure - 1) + abs(unsure - 1)) / 3
+    assert expected_calibration_error(scores, answers, 1.0) == pytest.approx(expected)
+
+
+def test_without_validation_facts_nothing_is_calibrated() -> None:
+    train = league().train
+    asked = Predictor.of(untrained(Splits({"train": train}, "x")))
+    answers = asked.ask("player 1 | lives in | ?")
+    assert not answers.calibrated
+    assert asked.calibration() is None
+
+
+# -- completion -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "about",
+    [{}, {"entity": "player 1"}, {"relation": "since"}, {"entity": "city 1", "relation": "in"}],
+)
+def test_proposals_are_new_different_and_about_what_was_asked(
+    predictor: Predictor, about: dict[str, str]
+) -> None:
+    found = predictor.complete(**about, limit=50)  # type: ignore[arg-type]
+    facts = [proposal.fact for proposal in found.proposals]
+    assert facts
+    assert len(set(facts)) == len(facts)
+    assert not set(facts) & set(predictor.splits.all)
+    probabilities = [proposal.probability for proposal in found.proposals]
+    assert probabilities == sorted(probabilities, reverse=True)
+    for fact in facts:
+        names = [fact.subject, fact.object, *(v for _, v in fact.qualifiers)]
+        assert about.get("entity") in (None, *names)
+        assert about.get("relation") in (None, fact.relation, *(a for a, _ in fact.qualifiers))
+
+
+def test_the_budget_limits_the_candidates(predictor: Predictor) -> None:
+    size = len(predictor.entities)
+    found = predictor.complete(budget=3 * size + 1)
+    assert (found.questions, found.scored) == (3, 3 * size)
+    assert found.possible > 3
+    with pytest.raises(UserError, match="does not pay"):
+        predictor.complete(budget=size - 1)
+    with pytest.raises(UnknownNameError):
+        predictor.complete(entity="nobody")
+    with pytest.raises(UserError, match="no training fact"):
+        predictor.complete(entity="club 1", relation="lives in")
+
+
+# -- loading --------------------------------------------------------------------------------------
+
+
+def test_a_run_answers_without_its_dataset(predictor: Predictor) -> None:
+    again = Predictor.load(league_run())  # the dataset has no file; the sidecar holds the facts
+    assert again.splits == predictor.splits
+    text = "player 1 | lives in | ?"
+    assert list(again.ask(text)) == list(predictor.ask(text))
+    assert again.calibration() == predictor.calibration()
+    assert repr(again) == repr(predictor)
+
+
+def test_a_damaged_or_foreign_sidecar_is_not_used(tmp_path: Path, predictor: Predictor) -> None:
+    assert predictor.calibration() is not None
+    copy = tmp_path / "run"
+    shutil.copytree(league_run(), copy)
+    facts = copy / "sidecar" / "facts.safetensors"
+    facts.write_bytes(facts.read_bytes()[:-1] + b"x")
+    with pytest.raises(UserError):
+        Predictor.load(copy)
+    assert Predictor.load(copy, splits=league()).splits.name == "league"
+    Predictor.load(copy)  # repaired
+
+
+def test_other_facts_are_refused() -> None:
+    other = league()
+    parts = {**other.parts, "train": other.train[1:]}
+    with pytest.raises(DataError, match="the train facts are not those of the run"):
+        Predictor.load(league_run(), splits=Splits(parts, "league"))
+
+
+def test_a_run_in_memory_answers_as_its_directory() -> None:
+    result = untrained(league())
+    memory, disk = Predictor.of(result), Predictor.load(stored(result), splits=result.splits)
+    text = "player 1 | lives in | ? | since = 2001"
+    assert list(memory.ask(text)) == list(disk.ask(text))
+    assert memory.path is None
+    assert disk.path is not None
