@@ -1,7 +1,7 @@
 """What comes back from a question: ranked names with score, probability and what is known."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args, overload
 
 from hyperfact.errors import UnknownNameError, UserError
@@ -82,6 +82,11 @@ class Answers(Sequence[Answer]):
 
     def __iter__(self) -> Iterator[Answer]:
         return (self[i] for i in range(len(self)))
+
+    def head(self, k: int) -> "Answers":
+        """The first k of them."""
+        parts = {f: getattr(self, f)[:k] for f in ("ids", "ranks", "scores", "probabilities")}
+        return replace(self, where=self.where[:k], **parts)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -1,0 +1,30 @@
+"""Why this answer, and what would change it: parts, supporting facts, paths, what-if.
+
+An explanation describes the model, not the world, and describes it approximately: see
+docs/concepts/explanations.md.
+"""
+
+from hyperfact.explain.changes import Change, apply_changes, read_change
+from hyperfact.explain.explanation import Explanation, explain
+from hyperfact.explain.faithfulness import Faithfulness, faithfulness
+from hyperfact.explain.parts import Part
+from hyperfact.explain.paths import Path, Step
+from hyperfact.explain.support import Support
+from hyperfact.explain.whatif import Move, WhatIf, whatif
+
+__all__ = [
+    "Change",
+    "Explanation",
+    "Faithfulness",
+    "Move",
+    "Part",
+    "Path",
+    "Step",
+    "Support",
+    "WhatIf",
+    "apply_changes",
+    "explain",
+    "faithfulness",
+    "read_change",
+    "whatif",
+]

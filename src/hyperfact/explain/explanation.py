@@ -1,0 +1,77 @@
+"""Explanation: why a model gives this answer to this question, as far as that can be said."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hyperfact.explain.parts import Part, parts_of
+from hyperfact.explain.paths import Path, paths_of
+from hyperfact.explain.support import Support, measured, sees_graph, support_of
+from hyperfact.predict import Place, Predictor, write_any
+from hyperfact.predict.questions import AnyQuestion
+
+NOTE = (
+    "approximate: parts are left out one at a time, so what they do together is not seen; near and "
+    "linking facts are similar or connected, which does not prove that the model used them"
+)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What speaks for an answer."""
+
+    question: AnyQuestion
+    answer: str
+    place: Place
+    parts: tuple[Part, ...]  # those that matter most first
+    support: tuple[Support, ...]  # nearest first; by effect where it was measured
+    paths: tuple[Path, ...]
+    approximate: bool = True
+    note: str = NOTE
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "question": write_any(self.question),
+            "answer": self.answer,
+            **asdict(self.place),
+            "parts": [part.as_dict() for part in self.parts],
+            "support": [support.as_dict() for support in self.support],
+            "paths": [path.as_dict() for path in self.paths],
+            "approximate": self.approximate,
+            "note": self.note,
+        }
+
+
+def explain(
+    predictor: Predictor,
+    question: str | AnyQuestion,
+    answer: str,
+    *,
+    count: int = 5,
+    measure: bool = False,
+) -> Explanation:
+    """Explain an answer.
+
+    Args:
+        predictor: Of a run.
+        question: As for `Predictor.ask`.
+        answer: The name to explain, not necessarily the best one.
+        count: How many supporting facts and how many paths, at most.
+        measure: Hide each supporting fact from the encoder in turn, and order by the effect; costs
+            an encoding of the graph for each.
+    """
+    read, asked = predictor.look_up(question)
+    candidate = predictor.candidate(asked, answer)
+    place = predictor.place_in(asked, predictor.scores(asked), candidate)
+    support = support_of(predictor, asked.filled(candidate), count)
+    if measure and sees_graph(predictor):
+        support = measured(predictor, asked, candidate, support)
+        support = tuple(sorted(support, key=lambda s: s.effect or 0.0))
+    return Explanation(
+        read,
+        answer,
+        place,
+        parts_of(predictor, asked, candidate, place),
+        support,
+        paths_of(predictor, asked, candidate, count),
+    )

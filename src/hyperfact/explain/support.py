@@ -1,0 +1,161 @@
+"""The training facts that lie nearest to an answer, by vectors of entities and of mediators.
+
+Nearness of a training fact to the completed fact: each slot of the completed fact is compared (by
+cosine) with the slot of the same role in the training fact, a value only with values of the same
+attribute; absent counts 0. The mean over slots is multiplied by the cosine of the primary
+relations, not below 0. For a fact with a mediator the result is multiplied by (1 + c) / 2, c the
+mean cosine of its mediator to those of the nearest facts. Only facts that share an entity with the
+completed fact are considered, for others cannot reach its vectors through one layer.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hyperfact.evaluation import evaluating
+from hyperfact.facts import Fact
+from hyperfact.model import TransEQ
+from hyperfact.predict import Predictor
+from hyperfact.predict.fitting import scores_of
+from hyperfact.predict.questions import Asked
+from hyperfact.ragged import Array, owners_of
+
+_ANCHORS = 3  # nearest facts whose mediators the others are compared with
+
+
+@dataclass(frozen=True)
+class Support:
+    """A training fact near an answer."""
+
+    fact: Fact
+    row: int  # in the training facts
+    nearness: float  # at most 1
+    shared: tuple[str, ...]  # entities that it shares with the completed fact
+    effect: float | None = None  # measured: change of the score when the encoder cannot see it
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "fact": str(self.fact),
+            "nearness": self.nearness,
+            "shared": list(self.shared),
+            "effect": self.effect,
+        }
+
+
+def support_of(predictor: Predictor, fact: Asked, count: int) -> tuple[Support, ...]:
+    """The nearest training facts, nearest first.
+
+    Args:
+        predictor: Of a run.
+        fact: The question with its answer filled in.
+        count: How many at most.
+    """
+    train = predictor.knowledge.train
+    rows = np.flatnonzero(touching(predictor, fact))
+    nearness = _nearness(predictor, fact)[rows]
+    nearness = _with_mediators(predictor.model, rows, nearness)
+    best = np.argsort(-nearness, kind="stable")
+    names = {predictor.entities[i] for i in fact.entities}
+    found = []
+    for place in best[:count].tolist():
+        known = train[int(rows[place])]
+        shared = [known.subject, known.object, *(v for _, v in known.qualifiers)]
+        both = tuple(dict.fromkeys(name for name in shared if name in names))
+        found.append(Support(known, int(rows[place]), float(nearness[place]), both))
+    return tuple(found)
+
+
+def touching(predictor: Predictor, fact: Asked) -> Array:  # (training facts,) bool
+    """Training facts that share an entity with this fact, and are not this fact."""
+    train = predictor.knowledge.train
+    c, ids = train.columns, np.array(fact.entities)
+    hit: Array = np.isin(c.subject, ids) | np.isin(c.object, ids)
+    hit[owners_of(c.offsets)[np.isin(c.values, ids)]] = True
+    same = (c.subject == ids[0]) & (c.object == ids[1]) & (c.relation == fact.relations[0])
+    pairs = sorted(zip(fact.relations[1:], fact.entities[2:], strict=True))
+    for row in np.flatnonzero(same & (np.diff(c.offsets) == len(pairs))).tolist():
+        part = slice(c.offsets[row], c.offsets[row + 1])
+        if list(zip(c.attributes[part].tolist(), c.values[part].tolist(), strict=True)) == pairs:
+            hit[row] = False
+    return hit
+
+
+def _nearness(predictor: Predictor, fact: Asked) -> Array:  # (training facts,)
+    """The mean cosine of slots of the same role, times that of the relations."""
+    c, z = predictor.knowledge.train.columns, predictor.scorer.z
+    entities = _cosines(z.entities, fact.entities)  # (slots, entities)
+    total = entities[0, c.subject] + entities[1, c.object]
+    owner = owners_of(c.offsets)
+    for place, attribute in enumerate(fact.relations[1:], start=2):
+        same = np.flatnonzero(c.attributes == attribute)
+        nearest = np.zeros(len(c))
+        np.maximum.at(nearest, owner[same], entities[place, c.values[same]])
+        total += nearest
+    relation = _cosines(z.relations, fact.relations[:1])[0, c.relation]
+    result: Array = total / len(fact.entities) * np.maximum(relation, 0.0)
+    return result
+
+
+def _cosines(table: Tensor, ids: tuple[int, ...]) -> Array:  # (ids, rows)
+    unit = functional.normalize(table.detach().double(), dim=1)
+    return (unit[list(ids)] @ unit.T).numpy()
+
+
+def _with_mediators(model: TransEQ, rows: Array, nearness: Array) -> Array:
+    """Times (1 + c) / 2, c the mean cosine of a fact's mediator to those of the anchors."""
+    vectors = mediators_of(model)
+    if vectors is None or not len(rows):
+        return nearness
+    graph = model.graph
+    mediator = np.full(int(max(rows.max(), graph.mediator_fact.max(initial=0))) + 1, -1)
+    mediator[graph.mediator_fact] = np.arange(graph.num_mediators)
+    have = np.flatnonzero(mediator[rows] >= 0)
+    if not len(have):
+        return nearness
+    unit = functional.normalize(vectors.double(), dim=1)
+    anchors = have[np.argsort(-nearness[have], kind="stable")[:_ANCHORS]]
+    mine, theirs = mediator[rows[have]], mediator[rows[anchors]]
+    cosine = (unit[mine] @ unit[theirs].T).mean(dim=1).numpy()
+    result = nearness.copy()
+    result[have] *= (1.0 + cosine) / 2.0
+    return result
+
+
+def mediators_of(model: TransEQ) -> Tensor | None:  # (mediators, dim)
+    """The vectors that enter the encoder for mediators; None where it has none."""
+    nodes = getattr(model.encoder, "nodes", None)
+    if nodes is None or not model.graph.num_mediators:
+        return None
+    with torch.no_grad():
+        vectors: Tensor = nodes.mediators()
+    return vectors
+
+
+def sees_graph(predictor: Predictor) -> bool:
+    """Whether the encoder looks at the training facts when it is asked."""
+    return getattr(predictor.model.encoder, "nodes", None) is not None
+
+
+def score_without(predictor: Predictor, asked: Asked, answer: int, rows: Array) -> float:
+    """The score of an answer when the encoder cannot see these training facts."""
+    model = predictor.model
+    with evaluating(model):
+        z = model.encode(keep=model.keep_without(rows))
+    scorer = replace(predictor.scorer, z=z)
+    return float(scores_of(scorer, predictor.knowledge, [asked])[0, answer])
+
+
+def measured(
+    predictor: Predictor, asked: Asked, answer: int, found: tuple[Support, ...]
+) -> tuple[Support, ...]:
+    """The same facts, each with the change of the score when it alone is hidden."""
+    whole = score_without(predictor, asked, answer, np.zeros(0, dtype=np.int64))
+    return tuple(
+        replace(s, effect=score_without(predictor, asked, answer, np.array([s.row])) - whole)
+        for s in found
+    )
