@@ -21,7 +21,7 @@ LEVELS: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("data",), ("transforms",), ("encoders",), ("decoders",)),
     (("model",), ("stats", "audit"), ("exports",)),
     (("objective",), ("evaluation",)),
-    (("training",), ("storage", "artifacts", "checkpoints", "sidecar"), ("predictions",)),
+    (("training",), ("storage", "artifacts", "checkpoints", "catalog", "sidecar"), ("predictions",)),
     (
         (
             *("assembly", "fitting", "provenance", "runs", "experiment", "plan"),

@@ -1,16 +1,13 @@
 """The audit as one HTML page: no script, no network, every name escaped."""
 
 from collections.abc import Iterable, Mapping
-from html import escape
 
-from hyperfact import __version__
 from hyperfact.audit.findings import Audit, Finding, percent
+from hyperfact.audit.html import document, text
 from hyperfact.audit.kinds import INFO, LEAK, OK, WARNING
-from hyperfact.audit.style import STYLE
 from hyperfact.stats import SplitStats, Stats
 
 _COLOURS = ("train", "valid", "test", "aux")
-_LONGEST = 400  # characters of one example
 _ARITIES = 7  # rows of the arity chart; longer facts share the last one
 _OVERLAPS = (
     "facts-in-two-splits",
@@ -25,44 +22,19 @@ _MEANINGS = {
     WARNING: "Look at these before you compare results.",
     INFO: "Good to know; nothing has to be done.",
 }
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def page(audit: Audit, stats: Stats) -> str:
     """A complete HTML document."""
-    title = f"Audit of {_text(audit.name)}"
     sections = [_findings(audit, severity) for severity in _HEADINGS]
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<title>{title}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-{_summary(audit, stats)}
+    body = f"""{_summary(audit, stats)}
 <div class="sizes">{_sizes(stats)}</div>
 <h2>At a glance</h2>
 <div class="grid">{_overlaps(audit)}{_arities(stats)}</div>
 {"".join(sections)}
-{_clear(audit)}
-<footer>Made by hyperfact {escape(__version__)}. A fact is written
-subject | relation | object | attribute = value.</footer>
-</main>
-</body>
-</html>
-"""
-
-
-def _text(text: str) -> str:
-    """Any text as harmless HTML: escaped, cut, its writing direction kept to itself."""
-    cut = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    plain = "".join(c if c.isprintable() or c == " " else "\N{REPLACEMENT CHARACTER}" for c in cut)
-    return escape(plain, quote=True)
+{_clear(audit)}"""
+    footer = "A fact is written\nsubject | relation | object | attribute = value."
+    return document(f"Audit of {audit.name}", body, footer=footer)
 
 
 def _summary(audit: Audit, stats: Stats) -> str:
@@ -79,7 +51,7 @@ def _summary(audit: Audit, stats: Stats) -> str:
 
 def _sizes(stats: Stats) -> str:
     return "".join(
-        f'<div class="card"><p class="soft">{_text(split.name)}</p>'
+        f'<div class="card"><p class="soft">{text(split.name)}</p>'
         f'<p class="number">{split.facts:,}</p>'
         f'<p class="soft">facts, {percent(split.qualified_share)} qualified</p></div>'
         for split in stats.splits
@@ -110,7 +82,7 @@ def _overlaps(audit: Audit) -> str:
 
 
 def _label(finding: Finding) -> str:
-    where = f' <span class="soft">({_text(finding.where)})</span>' if finding.where else ""
+    where = f' <span class="soft">({text(finding.where)})</span>' if finding.where else ""
     return f"{finding.kind.title.capitalize()}{where}"
 
 
@@ -121,7 +93,7 @@ def _arities(stats: Stats) -> str:
     if rest:
         rows += _arity_row(rest[0], stats.splits, last=len(rest) > 1)
     key = "".join(
-        f'<span class="key key-{_colour(split.name)}"></span>{_text(split.name)}'
+        f'<span class="key key-{_colour(split.name)}"></span>{text(split.name)}'
         for split in stats.splits
     )
     return f'<section class="card"><h2>Facts by arity</h2><p class="soft">{key}</p>{rows}</section>'
@@ -161,7 +133,7 @@ def _findings(audit: Audit, severity: str) -> str:
 def _card(findings: list[Finding]) -> str:
     """One kind of finding, with each place where it was found."""
     kind = findings[0].kind
-    body = "".join(f"<p>{_text(f.sentence)}</p>{_examples(f)}" for f in findings)
+    body = "".join(f"<p>{text(f.sentence)}</p>{_examples(f)}" for f in findings)
     return f"""
 <article class="card finding edge-{kind.severity}" id="{kind.id}">
 <div class="head"><span class="badge {kind.severity}">{kind.severity}</span>
@@ -173,7 +145,7 @@ def _card(findings: list[Finding]) -> str:
 def _examples(finding: Finding) -> str:
     if not finding.examples:
         return ""
-    rows = "".join(f"<code><bdi>{_text(text)}</bdi></code>" for text in finding.examples)
+    rows = "".join(f"<code><bdi>{text(example)}</bdi></code>" for example in finding.examples)
     unfold = " open" if finding.severity == LEAK else ""
     return f"<details{unfold}><summary>Examples</summary>{rows}</details>"
 
@@ -181,5 +153,5 @@ def _examples(finding: Finding) -> str:
 def _clear(audit: Audit) -> str:
     if not audit.clear:
         return ""
-    rows = "".join(f"<li>{_text(words)}</li>" for words in audit.clear)
+    rows = "".join(f"<li>{text(words)}</li>" for words in audit.clear)
     return f'<h2>Checked, nothing found</h2><div class="card"><ul class="clear">{rows}</ul></div>'

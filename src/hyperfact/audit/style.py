@@ -1,4 +1,4 @@
-"""The look of the audit's page: light and dark by the reader's setting, one column when narrow."""
+"""The look of our pages: light and dark by the reader's setting, one column when narrow."""
 
 STYLE = """
 :root { color-scheme: light dark;
@@ -69,6 +69,19 @@ code { display: block; margin-top: 6px; padding: 6px 10px; background: var(--pap
 ul.clear { columns: 320px; column-gap: 24px; margin: 0; padding: 0; list-style: none; }
 ul.clear li { break-inside: avoid; padding: 2px 0; }
 ul.clear li::before { content: "\\2713"; color: var(--ok); font-weight: 700; margin-right: 8px; }
+.chart { display: block; width: 100%; height: auto; }
+.chart text { fill: var(--soft); font-size: 12px; }
+.axis { fill: none; stroke: var(--line); }
+.line-train, .line-valid, .line-test, .line-aux { fill: none; stroke-width: 2; }
+.line-train { stroke: var(--train); } .line-valid { stroke: var(--valid); }
+.line-test { stroke: var(--test); } .line-aux { stroke: var(--aux); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 14px; width: 100%;
+  font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: 5px 10px; border-bottom: 1px solid var(--line);
+  overflow-wrap: anywhere; }
+th { color: var(--soft); font-weight: 600; }
+th:first-child, td:first-child { text-align: left; }
 footer { margin-top: 40px; font-size: 13px; color: var(--soft); }
 @media (max-width: 560px) { main { padding: 20px 14px 32px; } h1 { font-size: 23px; }
   .card { padding: 14px; } .overlap .bar { grid-template-columns: 1fr 4.6em; }

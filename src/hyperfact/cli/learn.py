@@ -1,21 +1,17 @@
 """Commands on models: train, config show."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_text
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
-    from hyperfact.experiment import Epoch, Watch
-    from hyperfact.training import Report
+    from hyperfact.hkg import Splits
 
 config_app = typer.Typer(help="Look at configurations.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
@@ -46,6 +42,9 @@ def train(
     ] = None,
     overrides: Overrides = None,
     out: Annotated[Path | None, typer.Option(help="A new directory for the run.")] = None,
+    tensorboard: Annotated[
+        Path | None, typer.Option(help="Write TensorBoard event files there.")
+    ] = None,
     data_dir: DataDir = None,
     threads: Threads = None,
     as_json: AsJson = False,
@@ -55,23 +54,20 @@ def train(
     Example: `hyperfact train recipes/fb_auto_compgcn_mdistmult.toml --out runs/fb-auto`,
     `hyperfact train --dataset baseball --decoder hype --set training.epochs=20`
     """
-    from hyperfact.cli.data import load_noted
     from hyperfact.cli.judge import print_results
+    from hyperfact.cli.progress import progress
+    from hyperfact.cli.signals import interruptible
     from hyperfact.experiment import run
 
     named = {"data.dataset": dataset, "encoder.name": encoder, "decoder.name": decoder}
-    changes = [f"{key}={value}" for key, value in named.items() if value is not None]
-    chosen = ExperimentConfig.read(config, [*changes, *(overrides or [])])
-    if data_dir is not None:
-        chosen = with_data_dir(chosen, data_dir)
+    chosen = chosen_config(config, named, overrides, data_dir)
     set_threads(threads)
-    data = chosen.data
-    if not data.dataset:
-        raise UserError("no data: give --dataset, or set data.dataset in the configuration")
-    folder = Path(data.data_dir) if data.data_dir is not None else None
-    splits = load_noted(data.dataset, folder, data.format, data.literals)
-    with progress(chosen.training.epochs) as watch:
-        result = run(chosen, splits=splits, out=out, watch=watch)
+    splits = chosen_data(chosen)
+    with (
+        interruptible(out) as signals,
+        progress(chosen.training.epochs, tensorboard=tensorboard) as watch,
+    ):
+        result = run(chosen, splits=splits, out=out, watch=watch, guard=signals)
     if as_json:
         print_json(result.as_dict())
     else:
@@ -97,6 +93,29 @@ def config_show(
         print_text(chosen.to_toml(comments=component_settings(chosen)).rstrip())
 
 
+def chosen_config(
+    path: Path | None,
+    named: Mapping[str, str | None],
+    overrides: Sequence[str] | None,
+    data_dir: Path | None,
+) -> ExperimentConfig:
+    """A configuration from a file, options and overrides, in this order."""
+    changes = [f"{key}={value}" for key, value in named.items() if value is not None]
+    chosen = ExperimentConfig.read(path, [*changes, *(overrides or [])])
+    return chosen if data_dir is None else with_data_dir(chosen, data_dir)
+
+
+def chosen_data(config: ExperimentConfig) -> "Splits":
+    """The facts that a configuration names, with notes on stderr about how they were read."""
+    from hyperfact.cli.data import load_noted
+
+    data = config.data
+    if not data.dataset:
+        raise UserError("no data: give --dataset, or set data.dataset in the configuration")
+    folder = Path(data.data_dir) if data.data_dir is not None else None
+    return load_noted(data.dataset, folder, data.format, data.literals)
+
+
 def with_data_dir(config: ExperimentConfig, data_dir: Path) -> ExperimentConfig:
     """The same configuration with another place for benchmarks."""
     data = config.data.model_copy(update={"data_dir": str(data_dir)})
@@ -109,44 +128,3 @@ def set_threads(threads: int | None) -> None:
 
     if threads is not None:
         torch.set_num_threads(threads)
-
-
-@contextmanager
-def progress(epochs: int) -> "Iterator[Watch]":
-    """A bar on stderr with loss, speed, time left and validation; plain lines where no terminal."""
-    from hyperfact.training import Report
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("epoch {task.fields[epoch]}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} queries/s"),
-        TextColumn("valid MRR {task.fields[mrr]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=None, epoch=0, loss=float("nan"), speed=0.0, mrr="-")
-
-        def watch(event: "Report | Epoch") -> None:
-            if isinstance(event, Report):
-                done = (event.epoch - 1) * event.steps + event.step
-                total = epochs * event.steps
-                bar.update(task, completed=done, total=total, epoch=event.epoch, loss=event.loss)
-                return
-            changes: dict[str, Any] = {"speed": event.queries_per_second}
-            if event.valid_mrr is not None:
-                changes["mrr"] = f"{event.valid_mrr:.4f}"
-            bar.update(task, **changes)
-            if not console.is_terminal:
-                note(epoch_line(event))
-
-        yield watch
-
-
-def epoch_line(event: "Epoch") -> str:
-    """An epoch in one line of text."""
-    text = f"epoch {event.epoch}: loss {event.loss:.4f}, {event.seconds:.1f} s"
-    if event.valid_mrr is not None:
-        text += f", valid MRR {event.valid_mrr:.4f}" + (" (best)" if event.best else "")
-    return text

@@ -4,9 +4,13 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+import typer
+
+from hyperfact.cli.common import note
 from hyperfact.fitting import Interruption
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -55,3 +59,17 @@ class Signals:
             self._held -= 1
         if self._arrived and not self._held and not self._raised:
             self._raise()
+
+
+@contextmanager
+def interruptible(run: Path | None) -> Iterator[Signals]:
+    """Train in this block; an interruption ends the command with 128 plus the signal's number."""
+    try:
+        with Signals() as signals:
+            yield signals
+    except Interruption as stop:
+        if run is None:
+            note("interrupted; without --out nothing is stored")
+        else:
+            note(f"interrupted; `hyperfact resume {run}` goes on")
+        raise typer.Exit(128 + stop.signal) from None

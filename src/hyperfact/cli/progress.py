@@ -1,0 +1,141 @@
+"""How training shows itself: a live bar on a terminal, a line an epoch elsewhere, TensorBoard."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from hyperfact.cli.common import note
+from hyperfact.errors import MissingExtraError
+
+if TYPE_CHECKING:  # torch takes a second to import, which other commands should not pay
+    from hyperfact.fitting import Epoch, Event, Watch
+
+
+@contextmanager
+def progress(epochs: int, *, tensorboard: Path | None = None) -> "Iterator[Watch]":
+    """Show training on stderr, and write event files where asked for.
+
+    Args:
+        epochs: How many there will be at most.
+        tensorboard: A folder for event files.
+    """
+    console = Console(stderr=True)
+    with ExitStack() as stack:
+        show = bar if console.is_terminal else lines
+        watches = [stack.enter_context(show(epochs, console))]
+        if tensorboard is not None:
+            watches.append(stack.enter_context(event_files(tensorboard)))
+
+        def watch(event: "Event") -> None:
+            for each in watches:
+                each(event)
+
+        yield watch
+
+
+@contextmanager
+def bar(epochs: int, console: Console) -> "Iterator[Watch]":
+    """A bar with loss, speed, memory, validation and time left."""
+    from hyperfact.training import Report
+
+    columns = (
+        TextColumn("epoch {task.fields[epoch]}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} queries/s"),
+        TextColumn("valid MRR {task.fields[mrr]}  {task.fields[memory]}"),
+        TimeRemainingColumn(),
+    )
+    fields: dict[str, Any] = {"epoch": 0, "loss": float("nan"), "speed": 0.0, "mrr": "-"}
+    with Progress(*columns, console=console) as shown:
+        task = shown.add_task("", total=None, memory=memory_text(), **fields)
+
+        def watch(event: "Event") -> None:
+            if isinstance(event, Report):
+                done, total = (event.epoch - 1) * event.steps + event.step, epochs * event.steps
+                shown.update(task, completed=done, total=total, epoch=event.epoch, loss=event.loss)
+                return
+            changes: dict[str, Any] = {"speed": event.queries_per_second, "memory": memory_text()}
+            if event.valid_mrr is not None:
+                changes["mrr"] = f"{event.valid_mrr:.4f}"
+            shown.update(task, **changes)
+
+        yield watch
+
+
+@contextmanager
+def lines(epochs: int, _console: Console) -> "Iterator[Watch]":
+    """A line of text for each epoch."""
+    from hyperfact.training import Report
+
+    begun: list[tuple[float, int]] = []
+
+    def watch(event: "Event") -> None:
+        if isinstance(event, Report):
+            if not begun:
+                begun.append((time.perf_counter(), event.epoch - 1))
+            return
+        start, first = begun[0] if begun else (time.perf_counter(), event.epoch)
+        each = (time.perf_counter() - start) / max(1, event.epoch - first)
+        note(f"{epoch_line(event)}, {memory_text()}, {left_text(each * (epochs - event.epoch))}")
+
+    yield watch
+
+
+def epoch_line(event: "Epoch") -> str:
+    """An epoch in one line of text."""
+    text = f"epoch {event.epoch}: loss {event.loss:.4f}, {event.seconds:.1f} s"
+    text += f", {event.queries_per_second:,.0f} queries/s"
+    if event.valid_mrr is not None:
+        text += f", valid MRR {event.valid_mrr:.4f}" + (" (best)" if event.best else "")
+    return text
+
+
+def memory_text() -> str:
+    """The most memory that this process has used so far."""
+    from hyperfact.plan import peak_memory
+
+    return f"{peak_memory() / 1e9:.2f} GB"
+
+
+def left_text(seconds: float) -> str:
+    """A duration, roughly."""
+    if seconds < 100:
+        return f"{seconds:.0f} s left"
+    minutes = round(seconds / 60)
+    return f"{minutes} min left" if minutes < 100 else f"{minutes / 60:.1f} h left"
+
+
+@contextmanager
+def event_files(folder: Path) -> "Iterator[Watch]":
+    """Write scalars that TensorBoard reads.
+
+    Raises:
+        MissingExtraError: The package is not installed.
+    """
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise MissingExtraError("tensorboard", "tensorboard", "writing event files") from None
+    from hyperfact.training import Report
+
+    writer: Any = SummaryWriter(str(folder))
+
+    def watch(event: "Event") -> None:
+        if isinstance(event, Report):
+            return
+        writer.add_scalar("train/loss", event.loss, event.epoch)
+        writer.add_scalar("train/lr", event.lr, event.epoch)
+        writer.add_scalar("train/queries_per_second", event.queries_per_second, event.epoch)
+        if event.valid_mrr is not None:
+            writer.add_scalar("valid/mrr", event.valid_mrr, event.epoch)
+
+    try:
+        yield watch
+    finally:
+        writer.close()

@@ -1,0 +1,117 @@
+"""Commands on runs: resume, runs, report, plan."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_table, print_text
+from hyperfact.cli.learn import Threads, set_threads
+
+RunPath = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
+]
+EventFiles = Annotated[
+    Path | None, typer.Option("--tensorboard", help="Write TensorBoard event files there.")
+]
+
+
+@app.command()
+def resume(
+    path: RunPath,
+    *,
+    any_version: Annotated[
+        bool,
+        typer.Option(
+            "--any-version", help="Go on with other versions or threads; bits may differ then."
+        ),
+    ] = False,
+    tensorboard: EventFiles = None,
+    data_dir: DataDir = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a run that was interrupted, from its last checkpoint.
+
+    On one thread the result has the same bits as if nothing had happened.
+
+    Example: `hyperfact resume runs/fb-auto`
+    """
+    from hyperfact.catalog import look
+    from hyperfact.cli.judge import print_results
+    from hyperfact.cli.progress import progress
+    from hyperfact.cli.signals import interruptible
+    from hyperfact.experiment import resume as go_on
+    from hyperfact.experiment import threads_of
+
+    found = look(path)
+    if found.state == "finished":
+        note(f"{path}: the run is finished; there is nothing to resume")
+        if as_json:
+            print_json(found.metrics)
+        return
+    set_threads(threads or threads_of(path))
+    with (
+        interruptible(path) as signals,
+        progress(found.config.training.epochs, tensorboard=tensorboard) as watch,
+    ):
+        result = go_on(path, data_dir=data_dir, watch=watch, guard=signals, any_version=any_version)
+    if as_json:
+        print_json(result.as_dict())
+    else:
+        print_results(result.results)
+    note(f"stored in {path}")
+
+
+@app.command("runs")
+def runs_(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder with run directories.")
+    ] = Path(),
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List runs with their state and metrics.
+
+    A run is finished, running, interrupted (resume it) or failed.
+
+    Example: `hyperfact runs runs`
+    """
+    from hyperfact.catalog import find_runs, look
+
+    found = [look(path) for path in find_runs(folder)]
+    if as_json:
+        print_json([run.as_dict() for run in found])
+        return
+    if not found:
+        note(f"{folder}: no runs")
+        return
+    rows = []
+    for run in found:
+        row = run.as_dict()
+        mrrs = ["-" if v is None else f"{v:.4f}" for v in (row["valid_mrr"], row["test_mrr"])]
+        model = f"{row['encoder']} + {row['decoder']}"
+        state = row["state"] + (f" ({row['message'][:60]})" if row["message"] else "")
+        epochs = f"{row['epochs']}/{row['of']}"
+        rows.append((row["run"], row["dataset"], model, epochs, *mrrs, state))
+    print_table(("run", "dataset", "model", "epochs", "valid MRR", "test MRR", "state"), rows)
+
+
+@app.command()
+def report(
+    path: RunPath,
+    out: Annotated[
+        Path | None, typer.Argument(metavar="[OUT]", help="The page; RUN/report.html if absent.")
+    ] = None,
+) -> None:
+    """Write a page about a run: curves, metrics by slice, configuration, provenance.
+
+    Example: `hyperfact report runs/fb-auto`
+    """
+    from hyperfact.catalog import look
+    from hyperfact.report import page
+    from hyperfact.storage import write_atomically
+
+    target = out if out is not None else path / "report.html"
+    write_atomically(target, page(look(path)).encode("utf-8"))
+    print_text(str(target))
