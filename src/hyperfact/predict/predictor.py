@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from hyperfact.artifacts import Stored
 from hyperfact.assembly import build, encoder_graph, training_facts
 from hyperfact.config import ExperimentConfig
 from hyperfact.experiment import Run, representations
@@ -91,6 +92,11 @@ class Predictor:
     def relations(self) -> Vocabulary:
         """The names of all relations and attributes."""
         return self.splits.relations
+
+    @property
+    def stored(self) -> Stored | None:
+        """What the run directory holds, if there is one."""
+        return None if self._parts is None else self._parts.stored
 
     @property
     def path(self) -> Path | None:

@@ -1,0 +1,94 @@
+"""A folder that a model hub takes: the run itself, a model card, and its embeddings.
+
+README.md                      the model card
+config.toml, weights.safetensors, …, manifest.json, sidecar/    the run; `Predictor.load` reads it
+embeddings/entities.npy        float vectors, row i belongs to line i of entities.jsonl
+embeddings/entities.parquet    name, kind, vector
+embeddings/relations.npy, relations.parquet
+index/entities.usearch         with `index`
+scorer.pt2                     with `scorer`
+"""
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import numpy as np
+from torch import Tensor
+
+from hyperfact.artifacts import MANIFEST
+from hyperfact.data.output import staged
+from hyperfact.errors import StorageError, UserError
+from hyperfact.facts import Literal, Vocabulary
+from hyperfact.predict import Predictor
+from hyperfact.ragged import Array
+from hyperfact.sidecar import FOLDER
+from hyperfact.takeaway.card import model_card
+from hyperfact.takeaway.scorer import export_scorer
+from hyperfact.takeaway.search import export_index
+
+
+def export_run(
+    predictor: Predictor, out: Path, *, index: bool = False, scorer: bool = False
+) -> list[Path]:
+    """Write the folder, all of it or nothing.
+
+    Args:
+        predictor: Loaded from a run directory.
+        out: A new or empty folder.
+        index: Also an index for vector search (needs usearch).
+        scorer: Also the scorer as a torch program, if that can be exact.
+
+    Returns:
+        Every file written.
+    """
+    run = predictor.path
+    if run is None or predictor.stored is None:
+        raise UserError("only a stored run can be exported: train with --out")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out}: exists already; an export needs a folder of its own")
+    with staged(out) as stage:
+        files = [MANIFEST, *predictor.stored.manifest["files"]]
+        for name in files:
+            _copy(run / name, stage / name)
+        for file in sorted((run / FOLDER).glob("*.*")):
+            _copy(file, stage / FOLDER / file.name)
+        (stage / "README.md").write_text(model_card(predictor), encoding="utf-8")
+        z = predictor.scorer.z
+        write_embeddings(stage / "embeddings", "entities", predictor.entities, z.entities)
+        write_embeddings(stage / "embeddings", "relations", predictor.relations, z.relations)
+        if index:
+            export_index(predictor, stage / "index" / "entities.usearch")
+        if scorer:
+            export_scorer(predictor, stage / "scorer.pt2")
+    return sorted(path for path in out.rglob("*") if path.is_file())
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_file():
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+def write_embeddings(folder: Path, name: str, names: Vocabulary, vectors: Tensor) -> None:
+    """Vectors as NumPy (no pickle) and as Parquet with their names."""
+    folder.mkdir(exist_ok=True)
+    table = vectors.detach().float().numpy()  # (names, dim)
+    np.save(folder / f"{name}.npy", table)
+    kinds = np.array(["literal" if isinstance(n, Literal) else "name" for n in names], dtype=object)
+    columns: dict[str, Array] = {
+        "name": np.array([str(n) for n in names], dtype=object),
+        "kind": kinds,
+        **{f"x{i}": np.ascontiguousarray(table[:, i]) for i in range(table.shape[1])},
+    }
+    vector = ", ".join(f"x{i}" for i in range(table.shape[1]))
+    path = str(folder / f"{name}.parquet").replace("'", "''")
+    try:
+        with duckdb.connect(config={"threads": 1}) as db:
+            db.register("columns", columns)
+            db.execute(
+                f"COPY (SELECT name, kind, [{vector}]::FLOAT[] AS vector FROM columns) "
+                f"TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
+            )
+    except duckdb.Error as error:
+        raise StorageError(f"{folder}: {str(error).partition(chr(10))[0]}") from error

@@ -1,0 +1,84 @@
+"""The scorer as a torch program that runs without hyperfact, if it is exact.
+
+The program takes `entities (batch, slots)`, `relations (batch, slots - 1)`, `mask (batch, slots)`
+and `slots (batch,)`, padded to the largest arity of the run, and gives a score for every entity. It
+is written only if it returns, bit for bit, what the decoder returns for questions of every arity.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hyperfact.batches import FactBatch
+from hyperfact.decoders.base import Decoder
+from hyperfact.errors import UserError
+from hyperfact.hkg import HKG
+from hyperfact.kg import Representations
+from hyperfact.predict import Predictor
+from hyperfact.ragged import Array
+
+_SAMPLE = 64
+
+
+class Program(nn.Module):
+    """A decoder with its vectors, from tensors to a tensor."""
+
+    def __init__(self, decoder: Decoder, z: Representations) -> None:
+        super().__init__()
+        self.decoder = decoder
+        self.register_buffer("entity_vectors", z.entities.detach())
+        self.register_buffer("relation_vectors", z.relations.detach())
+
+    def forward(self, entities: Tensor, relations: Tensor, mask: Tensor, slots: Tensor) -> Tensor:
+        """The score of every entity in the asked slot."""  # (batch, entities)
+        z = Representations(self.entity_vectors, self.relation_vectors)  # type: ignore[arg-type]
+        return self.decoder.score_slot(FactBatch(entities, relations, mask), slots, z)
+
+
+def export_scorer(predictor: Predictor, path: Path) -> Path:
+    """Write the program.
+
+    Raises:
+        UserError: It would not be exact, or torch cannot export it.
+    """
+    if predictor.scorer.precision == "bfloat16":
+        raise UserError("the scorer computes in bfloat16 here, which an export would not repeat")
+    program = Program(predictor.scorer.decoder, predictor.scorer.z).eval()
+    sample = _sample(predictor.knowledge.train)
+    batch = torch.export.Dim("batch", min=2)
+    try:
+        with torch.no_grad():
+            exported: Any = torch.export.export(program, sample, dynamic_shapes=[{0: batch}] * 4)
+    except Exception as error:  # torch raises its own kinds, none of them public
+        reason = str(error).strip().partition("\n")[0]
+        raise UserError(f"this scorer cannot be exported: {reason}") from error
+    torch.export.save(exported, path)
+    _check(torch.export.load(path).module(), program, sample, path)
+    return path
+
+
+def _check(loaded: Any, program: Program, sample: tuple[Tensor, ...], path: Path) -> None:
+    """Remove the file unless it repeats the decoder exactly, in batches of several sizes."""
+    for count in (len(sample[0]), max(2, len(sample[0]) // 2)):
+        part = tuple(t[:count] for t in sample)
+        with torch.no_grad():
+            same = torch.equal(loaded(*part), program(*part))
+        if not same:
+            path.unlink()
+            raise UserError("the exported scorer is not exact, so it was not written")
+
+
+def _sample(train: HKG) -> tuple[Tensor, ...]:
+    """Facts of every arity, padded to the largest, each with some slot asked."""
+    arities = train.arity
+    rows: list[Array] = [
+        np.flatnonzero(arities == arity)[: max(2, _SAMPLE // len(np.unique(arities)))]
+        for arity in np.unique(arities)
+    ]
+    chosen = np.concatenate(rows)
+    facts = FactBatch.of(train, chosen)
+    slots = torch.from_numpy(np.arange(len(chosen)) % arities[chosen])
+    return facts.entities, facts.relations, facts.mask, slots
