@@ -2,9 +2,21 @@
 
 from itertools import combinations, product
 
-from hyperfact.facts import Fact
+from hyperfact.facts import Derived, Fact, Literal
+from hyperfact.hkg import HKG
 
 Edge = tuple[object, ...]
+
+#: A bare twin, a literal, a derived relation, unused names, a reserved prefix.
+HKG_EXAMPLE = HKG.from_facts(
+    [
+        Fact("Turing", "educated at", "Princeton", (("degree", "PhD"), ("year", Literal("1938")))),
+        Fact("Turing", "educated at", "Princeton"),
+        Fact("Turing", Derived("field_so"), "logic"),
+    ],
+    entities=["Turing", "nobody", "Princeton", "PhD", Literal("1938"), "logic", "urn:hyperfact:x"],
+    relations=["unused", "educated at", "degree", "year", Derived("field_so")],
+)
 
 
 def facts_of(entities: str, relations: tuple[str, ...], qualifiers: int) -> list[Fact]:

@@ -24,21 +24,12 @@ from hyperfact.exports import (
     to_pykeen,
     write_kg,
 )
-from hyperfact.facts import Derived, Fact, Literal
+from hyperfact.facts import Fact
 from hyperfact.hkg import HKG
 from hyperfact.kg import TYPED
 from hyperfact.transforms import MODES, TRANSFORMS, equivalent, no_distinction, restore, transform
 from tests.support.adversarial import Case, beside, build, draw_case
-
-HKG_EXAMPLE = HKG.from_facts(
-    [
-        Fact("Turing", "educated at", "Princeton", (("degree", "PhD"), ("year", Literal("1938")))),
-        Fact("Turing", "educated at", "Princeton"),
-        Fact("Turing", Derived("field_so"), "logic"),
-    ],
-    entities=["Turing", "nobody", "Princeton", "PhD", Literal("1938"), "logic", "urn:hyperfact:x"],
-    relations=["unused", "educated at", "degree", "year", Derived("field_so")],
-)
+from tests.support.universe import HKG_EXAMPLE
 
 
 def files(path: Path) -> dict[str, bytes]:
