@@ -1,0 +1,72 @@
+"""Answers, explanations and moves as text for the terminal."""
+
+from typing import TYPE_CHECKING
+
+from hyperfact.cli.common import note, print_table, print_text
+from hyperfact.facts import show
+
+if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
+    from hyperfact.explain import Explanation, WhatIf
+    from hyperfact.predict import Answers
+
+
+def print_answers(answers: "Answers") -> None:
+    """A ranking as a table."""
+    rows = [
+        (a.rank, show(a.name), f"{a.score:.3f}", f"{a.probability:.3f}", ", ".join(a.where))
+        for a in answers
+    ]
+    print_table(("rank", "answer", "score", "probability", "known in"), rows)
+    kind = "probabilities are calibrated" if answers.calibrated else "not calibrated"
+    note(f"{answers.candidates:,} candidates; {kind}")
+
+
+def print_explanation(found: "Explanation") -> None:
+    """What speaks for an answer, one kind of evidence after the other."""
+    from hyperfact.predict import write_any
+
+    place = found.place
+    print_text(
+        f"{write_any(found.question)}\n? = {found.answer}: rank {place.rank:g} of "
+        f"{place.candidates:,} (known answers aside), probability {place.probability:.3f}\n\n"
+        "Without each known part:\n"
+    )
+    print_table(
+        ("part", "", "how", "rank", "log probability"),
+        [
+            (p.part, p.text, p.how, f"{p.rank:g}", f"{p.log_probability_change:+.3f}")
+            for p in found.parts
+        ],
+    )
+    print_text("\nNear training facts:\n")
+    rows = [
+        (f"{s.nearness:.3f}", "" if s.effect is None else f"{s.effect:+.3f}", str(s.fact))
+        for s in found.support
+    ]
+    print_table(("nearness", "effect", "fact"), rows)
+    print_text("\nPaths from what is known to the answer:\n")
+    for path in found.paths:
+        print_text("\n".join(f"  {step.start} -> {step.end}: {step.fact}" for step in path.steps))
+    if not found.paths:
+        print_text("  none over one or two facts")
+    note(found.note)
+
+
+def print_moves(found: "WhatIf") -> None:
+    """Both rankings side by side."""
+    from hyperfact.predict import write_any
+
+    print_text(f"before: {write_any(found.before.question)}")
+    print_text(f"after:  {write_any(found.after.question)}\n")
+    rows = [
+        (
+            m.before,
+            m.after,
+            f"{m.rise:+d}" if m.rise else "",
+            f"{m.probability_before:.3f}",
+            f"{m.probability_after:.3f}",
+            show(m.name),
+        )
+        for m in found.moves
+    ]
+    print_table(("before", "after", "rise", "probability", "then", "answer"), rows)

@@ -1,0 +1,245 @@
+"""Commands that ask a run: predict, complete, explain, whatif, export."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from hyperfact.cli.answers import print_answers, print_explanation, print_moves
+from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_table
+from hyperfact.errors import UserError
+
+if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
+    from hyperfact.predict import Predictor
+
+RunPath = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Threads to use; by default all cores.")
+]
+QuestionText = Annotated[
+    str,
+    typer.Argument(
+        metavar="QUESTION", help="`s | r | ? | a = v`, with one ? anywhere.", show_default=False
+    ),
+]
+Count = Annotated[int, typer.Option("-k", min=1, help="How many answers.")]
+KnownWay = Annotated[
+    str,
+    typer.Option("--known", help="Known answers: mark, remove, hide (from the list), or only."),
+]
+Range = Annotated[
+    bool,
+    typer.Option("--range", help="Only candidates that training facts show in the asked role."),
+]
+
+
+def load_predictor(path: Path, data_dir: Path | None, threads: int | None) -> "Predictor":
+    """The predictor of a run, for a command."""
+    import torch
+
+    from hyperfact.predict import Predictor
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return Predictor.load(path, data_dir=data_dir)
+
+
+@app.command()
+def predict(
+    path: RunPath,
+    question: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[QUESTION]",
+            help="`s | r | ? | a = v`, with one ? anywhere.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    k: Count = 10,
+    known: KnownWay = "mark",
+    restrict_range: Range = False,
+    batch: Annotated[
+        Path | None, typer.Option(help="A CSV, JSONL or Parquet file with a column 'question'.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the answers of --batch go.")] = None,
+    data_dir: DataDir = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fill the blank: an entity in any slot, the relation, or an attribute.
+
+    Examples: `hyperfact predict runs/b "Hank Aaron | played for | ? | position = OF"`,
+    `hyperfact predict runs/b "Hank Aaron | played for | Atlanta Braves | ? = OF" --json`,
+    `hyperfact predict runs/b --batch questions.csv --out answers.parquet`
+    """
+    from hyperfact.predict.answers import Request
+
+    if (question is None) == (batch is None) or (batch is None) != (out is None):
+        raise UserError("give a QUESTION, or --batch FILE with --out FILE")
+    request = Request(k, known, restrict_range)  # type: ignore[arg-type]  # checked there
+    predictor = load_predictor(path, data_dir, threads)
+    if batch is not None and out is not None:
+        _answer_file(predictor, batch, out, request, as_json=as_json)
+        return
+    answers = predictor.answer([predictor.look_up(question or "")], request)[0]
+    if as_json:
+        print_json(answers.as_dict())
+    else:
+        print_answers(answers)
+
+
+def _answer_file(
+    predictor: "Predictor", source: Path, target: Path, request: Any, *, as_json: bool
+) -> None:
+    from hyperfact.takeaway import answer_file
+
+    report = answer_file(predictor, source, target, request=request)
+    if as_json:
+        print_json({"questions": report.questions, "failed": report.failed, "out": str(target)})
+    failed = f", {report.failed:,} of them with an error" if report.failed else ""
+    note(f"answered {report.questions:,} questions{failed}; written to {target}")
+
+
+@app.command()
+def complete(
+    path: RunPath,
+    *,
+    entity: Annotated[str | None, typer.Option(help="Only facts of this entity.")] = None,
+    relation: Annotated[str | None, typer.Option(help="Only facts of this relation.")] = None,
+    budget: Annotated[int, typer.Option(min=1, help="Candidates to score at most.")] = 10_000_000,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many facts.")] = 20,
+    any_candidate: Annotated[
+        bool, typer.Option("--any", help="Also candidates never seen in the asked role.")
+    ] = False,
+    data_dir: DataDir = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Propose the most plausible facts that no split holds.
+
+    Example: `hyperfact complete runs/b --entity "Hank Aaron" -n 5`
+    """
+    predictor = load_predictor(path, data_dir, threads)
+    found = predictor.complete(
+        entity=entity,
+        relation=relation,
+        budget=budget,
+        limit=limit,
+        restrict_range=not any_candidate,
+    )
+    if as_json:
+        counts = {"questions": found.questions, "possible": found.possible, "scored": found.scored}
+        print_json({**counts, "proposals": [p.as_dict() for p in found.proposals]})
+        return
+    print_table(
+        ("probability", "fact"), [(f"{p.probability:.3f}", str(p.fact)) for p in found.proposals]
+    )
+    note(
+        f"{found.questions:,} of {found.possible:,} possible questions asked, "
+        f"{found.scored:,} candidates scored"
+    )
+
+
+@app.command("explain")
+def explain_(
+    path: RunPath,
+    question: QuestionText,
+    answer: Annotated[str, typer.Argument(help="The answer to explain.", show_default=False)],
+    *,
+    count: Annotated[int, typer.Option("-n", min=1, help="Supporting facts and paths.")] = 5,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure", help="Hide each supporting fact in turn; takes an encoding each."
+        ),
+    ] = False,
+    data_dir: DataDir = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what speaks for an answer: known parts, near training facts, paths.
+
+    Example: `hyperfact explain runs/b "Hank Aaron | played for | ?" "Atlanta Braves"`
+    """
+    from hyperfact.explain import explain
+
+    predictor = load_predictor(path, data_dir, threads)
+    found = explain(predictor, question, answer, count=count, measure=measure)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        print_explanation(found)
+
+
+class ChangeCommand(TyperCommand):
+    """Takes `- attribute = value` for a change, not for an option: a minus, then a space."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put such words behind `--`, where nothing is an option."""
+        removals = [word for word in args if word.startswith("- ")]
+        others = [word for word in args if not word.startswith("- ")]
+        mark = [] if "--" in others or not removals else ["--"]
+        return super().parse_args(ctx, [*others, *mark, *removals])
+
+
+@app.command(cls=ChangeCommand)
+def whatif(
+    path: RunPath,
+    question: QuestionText,
+    changes: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CHANGE…",
+            help="`+ attribute = value`, `- attribute = value`, or `attribute = new value`.",
+            show_default=False,
+        ),
+    ],
+    *,
+    k: Count = 10,
+    known: KnownWay = "mark",
+    data_dir: DataDir = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask twice, as it is and with a qualifier added, removed or changed.
+
+    Example: `hyperfact whatif runs/b "Hank Aaron | played for | ? | position = OF"
+    "position = 1B" "+ start season = 1954"`
+    """
+    from hyperfact.explain import whatif as ask_twice
+
+    predictor = load_predictor(path, data_dir, threads)
+    found = ask_twice(predictor, question, changes, k=k, known=known)  # type: ignore[arg-type]
+    if as_json:
+        print_json(found.as_dict())
+        return
+    print_moves(found)
+
+
+@app.command()
+def export(
+    path: RunPath,
+    out: Annotated[Path, typer.Argument(help="A new folder.", show_default=False)],
+    *,
+    index: Annotated[bool, typer.Option("--index", help="Also an index (usearch).")] = False,
+    scorer: Annotated[
+        bool, typer.Option("--scorer", help="Also the scorer as a torch program, if exact.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a folder to take away: run, model card, embeddings with names.
+
+    Example: `hyperfact export runs/b exported --scorer`
+    """
+    from hyperfact.takeaway import export_run
+
+    files = export_run(load_predictor(path, data_dir, None), out, index=index, scorer=scorer)
+    if as_json:
+        print_json({"files": [str(file) for file in files]})
+    else:
+        note(f"wrote {len(files)} files to {out}")
