@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from hyperfact.decoders.base import put
-from hyperfact.evaluation.judge import evaluate
+from hyperfact.evaluation.evaluator import evaluate
 from hyperfact.evaluation.promises import SCORES, Case, Make, scores_of
 from hyperfact.evaluation.ranking import Limits
 from hyperfact.facts import Fact

@@ -7,7 +7,7 @@ import numpy as np
 
 from hyperfact.errors import DataError, NumericalError
 from hyperfact.evaluation.background import Background
-from hyperfact.evaluation.judge import asked_queries, conclude
+from hyperfact.evaluation.evaluator import asked_queries, conclude
 from hyperfact.evaluation.policy import Policy
 from hyperfact.evaluation.ranking import Rivals, without
 from hyperfact.evaluation.result import Evaluation

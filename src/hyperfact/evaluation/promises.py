@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hyperfact.batches import FactBatch
 from hyperfact.decoders.base import put
-from hyperfact.evaluation.judge import evaluate, evaluating
+from hyperfact.evaluation.evaluator import evaluate, evaluating
 from hyperfact.evaluation.ranking import Limits
 from hyperfact.hkg import HKG
 from hyperfact.kg import Representations
