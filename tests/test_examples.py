@@ -14,6 +14,8 @@ import hyperfact
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+#: What blocks may load; those that speak of the reader's own files are only compiled.
+HERE = {"baseball", "world", "statements.txt"}
 
 
 def _blocks() -> list[tuple[str, str]]:
@@ -31,7 +33,9 @@ def test_code_of_the_documentation_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "statements.txt").write_text("Ada Lovelace,wrote,Note G,year,1843\n")
-    exec(compile(code, page, "exec"), {"__name__": "__docs__"})
+    program = compile(code, page, "exec")
+    if set(re.findall(r'load\("([^"]+)"', code)) <= HERE:
+        exec(program, {"__name__": "__docs__"})
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)

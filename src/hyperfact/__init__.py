@@ -9,47 +9,76 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hyperfact.batches import FactBatch
     from hyperfact.data import load, write
+    from hyperfact.draw import draw_fact, draw_facts, draw_neighbourhood, draw_transformations
+    from hyperfact.exports import read_kg, write_kg
     from hyperfact.facts import Derived, Fact, Literal, Slot, Vocabulary
     from hyperfact.hkg import HKG, Splits
+    from hyperfact.kg import KG
+    from hyperfact.predict import Predictor
     from hyperfact.queries import KnownAnswers, Queries, Question, read_fact, read_question
+    from hyperfact.transforms import Certificate, restore, transform, verify
 
 __version__ = "0.1.0"
 
 #: Public name -> the module that defines it; sorted, and a test proves it complete.
 _PUBLIC = {
+    "Certificate": "hyperfact.transforms",
     "Derived": "hyperfact.facts",
     "Fact": "hyperfact.facts",
     "FactBatch": "hyperfact.batches",
     "HKG": "hyperfact.hkg",
+    "KG": "hyperfact.kg",
     "KnownAnswers": "hyperfact.queries",
     "Literal": "hyperfact.facts",
+    "Predictor": "hyperfact.predict",
     "Queries": "hyperfact.queries",
     "Question": "hyperfact.queries",
     "Slot": "hyperfact.facts",
     "Splits": "hyperfact.hkg",
     "Vocabulary": "hyperfact.facts",
+    "draw_fact": "hyperfact.draw",
+    "draw_facts": "hyperfact.draw",
+    "draw_neighbourhood": "hyperfact.draw",
+    "draw_transformations": "hyperfact.draw",
     "load": "hyperfact.data",
     "read_fact": "hyperfact.queries",
+    "read_kg": "hyperfact.exports",
     "read_question": "hyperfact.queries",
+    "restore": "hyperfact.transforms",
+    "transform": "hyperfact.transforms",
+    "verify": "hyperfact.transforms",
     "write": "hyperfact.data",
+    "write_kg": "hyperfact.exports",
 }
 
 __all__ = [
     "HKG",
+    "KG",
+    "Certificate",
     "Derived",
     "Fact",
     "FactBatch",
     "KnownAnswers",
     "Literal",
+    "Predictor",
     "Queries",
     "Question",
     "Slot",
     "Splits",
     "Vocabulary",
+    "draw_fact",
+    "draw_facts",
+    "draw_neighbourhood",
+    "draw_transformations",
     "load",
     "read_fact",
+    "read_kg",
     "read_question",
+    "restore",
+    "transform",
+    "verify",
     "write",
+    "write_kg",
 ]
 
 

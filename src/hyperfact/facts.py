@@ -7,6 +7,7 @@ not a thing (a date, a quantity, a text). A `Derived` is a relation made from an
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any, ClassVar, Self, overload
 
 from hyperfact.errors import DataError, UnknownNameError
@@ -124,6 +125,10 @@ class Fact:
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+    def _repr_svg_(self) -> str:
+        # A notebook asks for a picture; the room that draws lies above and is called by name.
+        return str(import_module("hyperfact.draw").draw_fact(self))
 
     def __str__(self) -> str:
         parts = [show(self.subject), show(self.relation), show(self.object)]

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any, overload
 
 import numpy as np
@@ -221,6 +222,9 @@ class HKG:
             e[c.subject], r[c.relation], e[c.object], c.offsets, r[c.attributes], e[c.values]
         )
         return replace(HKG.from_columns(entities, relations, columns), repeats=self.repeats)
+
+    def _repr_svg_(self) -> str:
+        return str(import_module("hyperfact.draw").draw_facts(self))
 
     def __repr__(self) -> str:
         qualified = int((self.num_qualifiers > 0).sum())

@@ -1,7 +1,6 @@
 """Pictures are whole documents with every name in them, whatever the names are."""
 
 import re
-from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,7 +11,6 @@ from hyperfact.draw import (
     draw_facts,
     draw_neighbourhood,
     draw_transformations,
-    load_ipython_extension,
 )
 from hyperfact.draw.text import fit, is_rtl, visible, width
 from hyperfact.errors import UnknownNameError, UserError
@@ -131,11 +129,7 @@ def test_a_graph_shows_its_first_facts() -> None:
     assert "HKG(0 facts" in draw_facts(hkg[0:0])
 
 
-def test_the_extension_teaches_notebooks() -> None:
-    taught: dict[type, object] = {}
-    formatter = SimpleNamespace(for_type=taught.__setitem__)
-    shell = SimpleNamespace(
-        display_formatter=SimpleNamespace(formatters={"image/svg+xml": formatter})
-    )
-    load_ipython_extension(shell)
-    assert taught == {Fact: draw_fact, HKG: draw_facts}
+def test_notebooks_show_facts_and_graphs_as_the_same_pictures() -> None:
+    hkg = HKG.from_facts([FACT, WIDE])
+    assert FACT._repr_svg_() == draw_fact(FACT)
+    assert hkg._repr_svg_() == draw_facts(hkg)

@@ -4,7 +4,6 @@ Every function returns a `Picture`, a string that notebooks show. See docs/howto
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from hyperfact.draw.svg import Group, Picture, box_width, picture
 from hyperfact.draw.text import width
@@ -72,13 +71,6 @@ def draw_facts(hkg: HKG, *, limit: int = 6) -> Picture:
     return picture(group, title)
 
 
-def load_ipython_extension(shell: Any) -> None:
-    """After `%load_ext hyperfact.draw` notebooks show facts and graphs as pictures."""
-    formatter = shell.display_formatter.formatters["image/svg+xml"]
-    formatter.for_type(Fact, draw_fact)
-    formatter.for_type(HKG, draw_facts)
-
-
 _VIEWS: dict[str, Callable[[Fact], Group]] = {
     "equivalent": star,
     "no_distinction": lambda fact: star(fact, StarStyle(base=False)),
@@ -137,5 +129,4 @@ __all__ = [
     "draw_facts",
     "draw_neighbourhood",
     "draw_transformations",
-    "load_ipython_extension",
 ]
