@@ -7,6 +7,7 @@
 An attribute that begins with + or - stands in double quotes, as names that would be misread do.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
@@ -30,7 +31,10 @@ class Change:
 
     def __str__(self) -> str:
         sign = {"add": "+ ", "remove": "- ", "set": ""}[self.action]
-        return f"{sign}{show(self.attribute)} = {show(self.value)}"
+        attribute = show(self.attribute)
+        if attribute[0] in _ACTIONS:  # bare, it would be read as a sign
+            attribute = json.dumps(self.attribute, ensure_ascii=False)
+        return f"{sign}{attribute} = {show(self.value)}"
 
 
 def read_change(text: str) -> Change:

@@ -2,7 +2,8 @@
 
 A qualifier is left out by dropping it. A subject, an object or the relation cannot be dropped, for
 the fact would be none; its vector is replaced by the mean of all vectors of its kind, which says
-nothing in particular.
+nothing in particular. Where a relation is asked for, the entity that it brings in is left out by
+leaving the frequency of relations alone.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ class Part:
 
     part: str  # subject, relation, object, qualifier
     text: str
-    how: str  # dropped, or replaced by the mean
+    how: str  # dropped, replaced by the mean, or only the prior left
     score: float  # of the answer without this part
     rank: float  # likewise, filtered
     score_change: float  # without minus with: negative where the part speaks for the answer
@@ -60,7 +61,10 @@ def _left_out(predictor: Predictor, asked: Asked) -> Iterator[tuple[str, str, st
             entities[slot] = len(e)  # the row of the mean
             without = Asked(tuple(entities), asked.relations)
             text = show(e[asked.entities[slot]])
-            yield kind, text, "replaced by the mean", _scores(predictor, means, without)
+            if asked.is_relation and asked.slot == slot:  # its probability is the evidence
+                yield kind, text, "only the prior left", predictor.knowledge.prior(asked)
+            else:
+                yield kind, text, "replaced by the mean", _scores(predictor, means, without)
     if asked.relations[0] != BLANK_ID:
         without = Asked(asked.entities, (len(r), *asked.relations[1:]))
         text = show(r[asked.relations[0]])

@@ -67,6 +67,8 @@ def answer_file(
         request: How many answers, and what to do with known ones.
     """
     read, write = _by_suffix(_READERS, source), _by_suffix(_WRITERS, target)
+    if not source.is_file():
+        raise UserError(f"{source}: no such file")
     counts = {"questions": 0, "failed": 0}
 
     def rows() -> Iterator[Row]:

@@ -1,0 +1,137 @@
+"""The commands that ask a run, as a person uses them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hyperfact.cli import main
+from hyperfact.predict import Predictor
+from tests.support.runs import league, league_run
+
+QUESTION = "player 1 | plays for | ? | position = wing"
+
+
+@pytest.fixture(scope="module")
+def path() -> str:
+    """A run whose facts lie in its sidecar."""
+    Predictor.load(league_run(), splits=league()).calibration()
+    return str(league_run())
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(words))
+    return int(stop.value.code or 0)
+
+
+def test_predict_prints_a_table_and_json(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("predict", path, QUESTION, "-k", "4") == 0
+    out = capsys.readouterr()
+    assert len(out.out.splitlines()) == 5
+    assert out.out.startswith("rank  answer")
+    assert "83 candidates; probabilities are calibrated" in out.err
+    assert run("predict", path, QUESTION, "-k", "4", "--known", "remove", "--range", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    single = Predictor.load(path).ask(QUESTION, 4, known="remove", restrict_range=True)
+    assert found["question"] == QUESTION
+    assert [a["name"] for a in found["answers"]] == [a.name for a in single]
+    assert set(found["answers"][0]) == {
+        *("rank", "name", "score", "probability", "known", "where"),
+    }
+
+
+def test_predict_asks_for_an_attribute(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("predict", path, "player 1 | plays for | club 1 | ? = wing", "--json") == 0
+    names = [a["name"] for a in json.loads(capsys.readouterr().out)["answers"]]
+    assert sorted(names) == ["in", "lives in", "plays for", "position", "since"]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["player 1 | lives in | ?", "--known", "nobody"], "unknown way"),
+        (["Player 1 | lives in | ?"], "did you mean 'player 1'"),
+        (["player 1 | lives in"], "expected 's | r | o'"),
+        (["player 1 | lives in | city 1"], "one blank"),
+        ([], "give a QUESTION"),
+        (["player 1 | lives in | ?", "--out", "x.csv"], "give a QUESTION"),
+        (["--batch", "x.csv"], "give a QUESTION"),
+        (["--batch", "none.csv", "--out", "x.csv"], "none.csv"),
+    ],
+)
+def test_wrong_requests_say_what_is_wrong(
+    path: str, words: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("predict", path, *words) in (2, 3)
+    out = capsys.readouterr()
+    assert reason in out.err
+    assert out.out == ""
+    assert "Traceback" not in out.err
+
+
+def test_a_missing_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("predict", str(tmp_path / "none"), QUESTION) == 2
+    assert "no such run" in capsys.readouterr().err
+
+
+def test_predict_answers_a_file(
+    path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = tmp_path / "q.csv", tmp_path / "a.jsonl"
+    source.write_text(f"question\n{QUESTION}\nnonsense\n")
+    words = ("predict", path, "--batch", str(source), "--out", str(target), "-k", "2", "--json")
+    assert run(*words) == 0
+    out = capsys.readouterr()
+    assert json.loads(out.out) == {"questions": 2, "failed": 1, "out": str(target)}
+    assert "1 of them with an error" in out.err
+    assert len(json.loads(target.read_text().splitlines()[0])["answers"]) == 2
+
+
+def test_complete_proposes(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("complete", path, "--entity", "player 1", "-n", "3", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["proposals"]) == 3
+    assert all("player 1" in p["fact"] for p in found["proposals"])
+    assert run("complete", path, "--budget", "200", "--any") == 0
+    assert "2 of" in capsys.readouterr().err
+
+
+def test_explain_prints_every_kind_of_evidence(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("explain", path, QUESTION, "club 1", "-n", "2", "--measure") == 0
+    out = capsys.readouterr()
+    for text in ("rank", "Without each known part", "position = wing", "Near training", "Paths"):
+        assert text in out.out
+    assert "approximate" in out.err
+    assert run("explain", path, QUESTION, "club 1", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["approximate"] is True
+    assert {"parts", "support", "paths", "rank", "probability"} <= set(found)
+    assert run("explain", path, QUESTION, "no club") == 2
+
+
+def test_whatif_takes_all_three_changes(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("whatif", path, QUESTION, "- position = wing", "+ since = 2001", "-k", "2", "--json")
+    assert run(*words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["after"] == "player 1 | plays for | ? | since = 2001"
+    assert {"name", "before", "after", "rise"} <= set(found["moves"][0])
+    assert run("whatif", path, QUESTION, "position = goal") == 0
+    out = capsys.readouterr().out
+    assert "before: player 1 | plays for | ? | position = wing" in out
+    assert "after:  player 1 | plays for | ? | position = goal" in out
+    assert run("whatif", path, QUESTION, "position : goal") == 2
+    assert run("whatif", path, QUESTION) == 2
+
+
+def test_export_writes_a_folder(
+    path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run("export", path, str(out), "--json") == 0
+    files = json.loads(capsys.readouterr().out)["files"]
+    assert str(out / "README.md") in files
+    assert run("export", path, str(out)) == 2
+    assert "exists already" in capsys.readouterr().err
