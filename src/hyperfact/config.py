@@ -91,13 +91,17 @@ class ObjectiveConfig(Section):
         default=0.0, ge=0.0, lt=1.0, description="probability spread evenly over all candidates"
     )
     mask_others: bool = Field(
-        default=True, description="keep other known answers out of the denominator (negatives = 0)"
+        default=False, description="keep other known answers out of the denominator (negatives = 0)"
+    )
+    weigh_by: Literal["facts", "queries"] = Field(
+        default="facts",
+        description="what counts once: each fact, or each distinct query (negatives = 0)",
     )
 
     def unused(self) -> Mapping[str, str]:
         """Some settings are for sampled negatives only, some for all entities."""
         if self.negatives:
-            return {"mask_others": "negatives = 0"}
+            return {"mask_others": "negatives = 0", "weigh_by": "negatives = 0"}
         return {"filter_negatives": "negatives > 0"}
 
 

@@ -52,9 +52,10 @@ class Objective(ABC):
 class AllEntities(Objective):
     """One softmax over all entities for each query.
 
-    For a query with the answers A: the mean over y in A of
-    -log(e^phi(y) / (e^phi(y) + sum_(j not in A) e^phi(j))), other answers being masked; or with all
-    entities in the denominator. Smoothing spreads a share of the target over the same candidates.
+    For a query with the answers A: the mean over y in A of -log(e^phi(y) / sum_j e^phi(j)), j being
+    all entities, or y and those not in A where other answers are masked. A query weighs as much as
+    it has answers, so that each fact counts once, as in the paper's loss; or each query counts
+    once. Smoothing spreads a share of the target over the same candidates.
     """
 
     def __init__(self, train: HKG, settings: ObjectiveConfig) -> None:
@@ -71,14 +72,20 @@ class AllEntities(Objective):
         """The summed loss of these queries."""
         facts, slots = self.batch(items)
         offsets, values = self.known.at(items)
-        targets = Targets(torch.from_numpy(offsets), torch.from_numpy(values.astype(np.int64)))
+        answers = torch.from_numpy(values.astype(np.int64))
+        targets = Targets(torch.from_numpy(offsets), answers, self._weights(np.diff(offsets)))
         options = SoftmaxOptions(
             mask_others=self.settings.mask_others, smoothing=self.settings.label_smoothing
         )
         form = model.linear_form(facts, slots, z, generator=generator)
         if form is None:
             scores = model.score_slot(facts, slots, z, generator=generator)  # (items, entities)
-            return multi_answer_loss(scores, targets, options).sum()
+            losses = multi_answer_loss(scores, targets, options)
+            return (
+                losses.sum()
+                if targets.weights is None
+                else losses @ targets.weights.to(losses.dtype)
+            )
         return softmax_cross_entropy(
             form.queries.to(z.entities.dtype),
             form.table.to(z.entities.dtype),
@@ -87,6 +94,13 @@ class AllEntities(Objective):
             options=options,
             dtype=torch.bfloat16 if model.precision == "bfloat16" else None,
         )
+
+    def _weights(self, answers: Array) -> Tensor | None:  # (items,)
+        """Queries with more answers weigh more, 1 on average, where each fact counts once."""
+        if self.settings.weigh_by == "queries":
+            return None
+        mean = len(self.known.values) / len(self.known)
+        return torch.from_numpy(answers / mean)
 
     def facts_of(self, items: Array) -> Array:
         """Rows of the training facts behind these queries."""

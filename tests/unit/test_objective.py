@@ -2,6 +2,7 @@
 
 import math
 import random
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -45,11 +46,15 @@ def test_the_multi_answer_loss_is_its_formula(mask: bool, smoothing: float) -> N
 
 @pytest.mark.parametrize("decoder", ["mdistmult", "mtransh"])
 @pytest.mark.parametrize("mask", [False, True])
-def test_all_entities_scores_each_distinct_query_once(decoder: str, mask: bool) -> None:
+@pytest.mark.parametrize("weigh_by", ["facts", "queries"])
+def test_all_entities_scores_each_distinct_query_once(
+    decoder: str, mask: bool, weigh_by: Literal["facts", "queries"]
+) -> None:
     """Both paths, fused and plain: the loss of every query, by brute force."""
     graph = random_facts(40, entities=5)
     model = model_of(graph, decoder={"name": decoder}, precision="float64")
-    objective = AllEntities(graph, ObjectiveConfig(mask_others=mask, label_smoothing=0.2))
+    settings = ObjectiveConfig(mask_others=mask, label_smoothing=0.2, weigh_by=weigh_by)
+    objective = AllEntities(graph, settings)
     z = model.encode()
     assert len(objective) == len(KnownAnswers.build(graph)) < len(Queries.of(graph))
     total = 0.0
@@ -57,7 +62,9 @@ def test_all_entities_scores_each_distinct_query_once(decoder: str, mask: bool) 
         facts, slots = objective.batch(np.array([item]))
         scores = model.score_slot(facts, slots, z)[0].tolist()
         answers = objective.known.at(np.array([item]))[1].tolist()
-        total += naive_loss(scores, answers, mask=mask, smoothing=0.2)
+        mean = len(objective.known.values) / len(objective)
+        weight = len(answers) / mean if weigh_by == "facts" else 1.0
+        total += weight * naive_loss(scores, answers, mask=mask, smoothing=0.2)
     loss = objective.loss(model, np.arange(len(objective)), z, None)
     assert float(loss.detach()) == pytest.approx(total)
 
