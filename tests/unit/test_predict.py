@@ -225,7 +225,7 @@ def test_a_score_that_is_no_number_is_refused(predictor: Predictor) -> None:
     broken.entities[3] = float("nan")
     scorer = Scorer(predictor.scorer.decoder, broken, "float32")
     other = Predictor(predictor.config, predictor.splits, scorer=scorer)
-    other._temperatures["entity"] = None
+    other._calibrations["entity"] = None
     with pytest.raises(NumericalError):
         other.ask("player 1 | lives in | ?")
 
@@ -271,7 +271,21 @@ def test_the_temperature_undoes_a_scale() -> None:
     assert fitted.temperature == pytest.approx(3.0, rel=0.1)
     assert fitted.nll_after < fitted.nll_before
     assert fitted.ece_after < 0.05 < fitted.ece_before
+    assert fitted.doubt < 0.02
     assert fit(logits[:5], answers[:5]) is None
+
+
+def test_the_doubt_is_the_share_of_answers_by_chance() -> None:
+    generator = torch.Generator().manual_seed(1)
+    logits = torch.randn(6000, 30, generator=generator) * 3
+    answers = torch.multinomial(torch.softmax(logits, 1), 1, generator=generator)[:, 0]
+    answers[:1500] = torch.randint(30, (1500,), generator=generator)
+    order = torch.randperm(6000, generator=generator)
+    fitted = fit(logits[order], answers[order])
+    assert fitted is not None
+    assert fitted.doubt == pytest.approx(0.25, abs=0.04)
+    assert fitted.temperature == pytest.approx(1.0, rel=0.1)
+    assert fitted.ece_after < fitted.ece_before / 3
 
 
 def test_the_calibration_error_is_the_gap_by_bins() -> None:

@@ -1,7 +1,7 @@
 """Predictor: fill the missing slot of a fact, with known answers marked or removed."""
 
 from hyperfact.predict.answers import Answer, Answers
-from hyperfact.predict.calibration import Temperature
+from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.complete import Completion, Proposal
 from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import RelationQuestion, read_any, write_any
@@ -10,12 +10,12 @@ from hyperfact.predict.ranking import Place
 __all__ = [
     "Answer",
     "Answers",
+    "Calibration",
     "Completion",
     "Place",
     "Predictor",
     "Proposal",
     "RelationQuestion",
-    "Temperature",
     "read_any",
     "write_any",
 ]

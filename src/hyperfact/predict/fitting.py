@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from hyperfact.hkg import HKG
-from hyperfact.predict.calibration import LEAST, Temperature, fit
+from hyperfact.predict.calibration import LEAST, Calibration, fit
 from hyperfact.predict.knowledge import Knowledge
 from hyperfact.predict.questions import Asked
 from hyperfact.predict.scoring import Scorer
@@ -20,7 +20,7 @@ _CELLS = {"entity": 2**25, "relation": 2**29}  # scores to make: all kept, or on
 _MOST = 1000  # questions of each kind
 
 
-def fit_kind(kind: Kind, scorer: Scorer, knowledge: Knowledge, valid: HKG) -> Temperature | None:
+def fit_kind(kind: Kind, scorer: Scorer, knowledge: Knowledge, valid: HKG) -> Calibration | None:
     """Fit on validation facts, drawn at random but always the same; None if they are too few."""
     order = np.random.default_rng(0).permutation(len(valid))[:_MOST]
     questions, answers = _ASK[kind](valid.select(order))

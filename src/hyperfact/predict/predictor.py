@@ -16,7 +16,7 @@ from hyperfact.facts import Vocabulary
 from hyperfact.hkg import Splits
 from hyperfact.model import TransEQ
 from hyperfact.predict.answers import Answers, Known, Request
-from hyperfact.predict.calibration import Temperature
+from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.complete import Completion, complete
 from hyperfact.predict.fitting import Kind, fit_kind, scores_of
 from hyperfact.predict.knowledge import Knowledge
@@ -53,7 +53,7 @@ class Predictor:
         self.config, self.splits, self.scorer = config, splits, scorer
         self.knowledge = Knowledge(splits, training_facts(config, splits))
         self._parts, self._model = parts, model
-        self._temperatures: dict[Kind, Temperature | None] = {}
+        self._calibrations: dict[Kind, Calibration | None] = {}
 
     @classmethod
     def load(
@@ -114,15 +114,15 @@ class Predictor:
         model.load_state_dict(self._parts.weights)
         return model.eval()
 
-    def calibration(self, kind: Kind = "entity") -> Temperature | None:
-        """The temperature for questions of a kind; fitted once, and kept beside the run.
+    def calibration(self, kind: Kind = "entity") -> Calibration | None:
+        """From scores to probabilities, for one kind; fitted once, and kept beside the run.
 
         None: there are too few validation facts that training did not see.
         """
-        if kind not in self._temperatures:
+        if kind not in self._calibrations:
             sidecar = self._sidecar
             kept = (None if sidecar is None else sidecar.calibration()) or {}
-            if kind not in kept:
+            if kind not in kept or not (kept[kind] is None or Calibration.is_one(kept[kind])):
                 valid = self.splits.valid if self.config.data.train_on == "train" else None
                 scorer, known = self.scorer, self.knowledge
                 found = None if not valid else fit_kind(kind, scorer, known, valid)
@@ -130,8 +130,8 @@ class Predictor:
                 if sidecar is not None:
                     sidecar.keep_calibration(kept)
             value = kept[kind]
-            self._temperatures[kind] = None if value is None else Temperature.from_dict(value)
-        return self._temperatures[kind]
+            self._calibrations[kind] = None if value is None else Calibration.from_dict(value)
+        return self._calibrations[kind]
 
     @property
     def _sidecar(self) -> Sidecar | None:
@@ -219,12 +219,7 @@ class Predictor:
     def place_in(self, asked: Asked, scores: Tensor, answer: int) -> Place:
         """Where an answer stands among these scores."""  # (candidates,)
         known = self.knowledge.known([asked]).ids
-        return place_among(scores, answer, known=known, temperature=self.temperature_of(asked))
-
-    def temperature_of(self, asked: Asked) -> float:
-        """The temperature for questions of this kind; 1 where none was fitted."""
-        fitted = self._fitted(asked)
-        return 1.0 if fitted is None else fitted.temperature
+        return place_among(scores, answer, known=known, fitted=self._fitted(asked))
 
     def complete(
         self,
@@ -247,7 +242,7 @@ class Predictor:
 
     # -- one chunk --------------------------------------------------------------------------------
 
-    def _fitted(self, asked: Asked) -> Temperature | None:
+    def _fitted(self, asked: Asked) -> Calibration | None:
         return self.calibration("relation" if asked.is_relation else "entity")
 
     def _answer(

@@ -10,7 +10,7 @@ from torch import Tensor
 from hyperfact.errors import NumericalError
 from hyperfact.facts import Vocabulary
 from hyperfact.predict.answers import Answers, Request
-from hyperfact.predict.calibration import Temperature
+from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.knowledge import KnownRows
 from hyperfact.predict.questions import AnyQuestion
 from hyperfact.predict.scoring import top
@@ -36,7 +36,7 @@ def rank(
     *,
     names: Vocabulary,
     request: Request,
-    fitted: Temperature | None,
+    fitted: Calibration | None,
 ) -> list[Answers]:
     """The best answers of each question.
 
@@ -46,9 +46,9 @@ def rank(
         known: Their known answers.
         names: Of the candidates.
         request: How many, and what to do with known ones.
-        fitted: The temperature, if there is one.
+        fitted: From scores to probabilities; None: by a plain softmax.
     """
-    beta = 1.0 if fitted is None else 1.0 / fitted.temperature
+    beta, doubt = (1.0, 0.0) if fitted is None else (1.0 / fitted.temperature, fitted.doubt)
     if request.known == "remove":
         _forbid(scores, known)
     totals = (scores * beta).logsumexp(dim=1).numpy()  # (questions,)
@@ -76,7 +76,7 @@ def rank(
                 ids,
                 ranks,
                 values,
-                np.exp(beta * values - totals[row]),
+                (1.0 - doubt) * np.exp(beta * values - totals[row]) + doubt / max(1, counts[row]),
                 splits,
                 counts[row],
                 fitted is not None,
@@ -111,21 +111,22 @@ def _known_ones(scores: Tensor, known: Array, k: int) -> Chosen:
     return known[order], ranks[order], scores.numpy()[known[order]]
 
 
-def place_among(scores: Tensor, answer: int, *, known: Array, temperature: float) -> Place:
+def place_among(scores: Tensor, answer: int, *, known: Array, fitted: Calibration | None) -> Place:
     """Where an answer stands among these scores, known ones filtered."""  # (candidates,)
     refuse_unusable(scores)
     score = scores[answer].clone()
     rivals = scores.clone()
     rivals[torch.from_numpy(known)] = _NONE
     rivals[answer] = _NONE
-    beta = 1.0 / temperature
+    beta, doubt = (1.0, 0.0) if fitted is None else (1.0 / fitted.temperature, fitted.doubt)
     total = torch.logaddexp((rivals * beta).logsumexp(dim=0), score * beta)
     equal = int((rivals == score).sum())
+    candidates = 1 + int((rivals > _NONE).sum())
     return Place(
         1.0 + int((rivals > score).sum()) + 0.5 * equal,
-        1 + int((rivals > _NONE).sum()),
+        candidates,
         float(score),
-        float(torch.exp(score * beta - total)),
+        (1.0 - doubt) * float(torch.exp(score * beta - total)) + doubt / candidates,
     )
 
 

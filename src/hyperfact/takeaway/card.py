@@ -88,7 +88,8 @@ def _calibration(predictor: Predictor) -> str:
     if fitted is None:
         return "Not calibrated: there were too few validation facts. Probabilities are a softmax."
     return (
-        f"A softmax of scores divided by {fitted.temperature:.3f}, fitted on half of "
+        f"A softmax of scores divided by {fitted.temperature:.3f}, of which a doubt of "
+        f"{fitted.doubt:.3f} is spread evenly; both fitted on half of "
         f"{fitted.queries:,} validation queries. On the other half the expected calibration error "
         f"is {fitted.ece_after:.3f} ({fitted.ece_before:.3f} without), the negative log-likelihood "
         f"{fitted.nll_after:.3f} ({fitted.nll_before:.3f} without)."
