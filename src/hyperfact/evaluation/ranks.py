@@ -129,18 +129,27 @@ def check_invariants(ranks: Ranks) -> None:
         HyperfactError: A rank or a metric that cannot be.
     """
     best, worst = ranks.by("optimistic"), ranks.by("pessimistic")
+    _insist(
+        {
+            "rivals are not negative": bool((ranks.greater >= 0).all() & (ranks.equal >= 0).all()),
+            "no rank lies beyond the candidates": bool((worst <= ranks.candidates).all()),
+            "1 <= optimistic <= pessimistic": bool((best >= 1).all() & (worst >= best).all()),
+        }
+    )
     found = Metrics.of(ranks, "optimistic")
     one, three, ten = found.hits_at_1, found.hits_at_3, found.hits_at_10
-    laws = {
-        "rivals are not negative": bool((ranks.greater >= 0).all() and (ranks.equal >= 0).all()),
-        "1 <= optimistic <= pessimistic": bool((best >= 1).all() and (worst >= best).all()),
-        "no rank lies beyond the candidates": bool((worst <= ranks.candidates).all()),
-        "Hits@1 <= Hits@3 <= Hits@10": one <= three <= ten,
-        "0 < MRR <= 1": 0.0 < found.mrr <= 1.0 + _SLACK,
-        "Hits@1 <= MRR <= Hits@1 + (1 - Hits@1) / 2": (
-            one - _SLACK <= found.mrr <= one + (1.0 - one) / 2 + _SLACK
-        ),
-    }
+    _insist(
+        {
+            "Hits@1 <= Hits@3 <= Hits@10": one <= three <= ten,
+            "0 < MRR <= 1": 0.0 < found.mrr <= 1.0 + _SLACK,
+            "Hits@1 <= MRR <= Hits@1 + (1 - Hits@1) / 2": (
+                one - _SLACK <= found.mrr <= one + (1.0 - one) / 2 + _SLACK
+            ),
+        }
+    )
+
+
+def _insist(laws: Mapping[str, bool]) -> None:
     broken = [law for law, holds in laws.items() if not holds]
     if broken:
         raise HyperfactError(f"a ranking breaks what must hold: {'; '.join(broken)}")
