@@ -20,6 +20,7 @@ from hyperfact.predict.answers import Known
 from hyperfact.predict.calibration import expected_calibration_error, fit
 from hyperfact.predict.fitting import entity_questions, relation_questions
 from hyperfact.predict.questions import batch_of, named
+from hyperfact.predict.ranking import log_partition
 from hyperfact.predict.scoring import Scorer, top
 from hyperfact.queries import KnownAnswers, Question
 from tests.support.models import ENCODER_FORMS
@@ -217,6 +218,13 @@ def test_equal_scores_keep_the_order_of_ids() -> None:
     assert columns.tolist() == [[1, 2], [0, 1]]
     assert values.tolist() == [[2.0, 2.0], [5.0, 4.0]]
     assert top(scores, 9)[0].tolist() == [[1, 2, 3, 0, 4], [0, 1, 2, 3, 4]]
+
+
+def test_the_log_partition_is_a_logsumexp() -> None:
+    scores = torch.randn(21, 13, generator=torch.Generator().manual_seed(0)) * 50
+    scores[2, 3], scores[4] = float("-inf"), float("-inf")
+    for beta in (0.3, 1.0, 4.0):
+        torch.testing.assert_close(log_partition(scores, beta), (scores * beta).logsumexp(dim=1))
 
 
 def test_a_score_that_is_no_number_is_refused(predictor: Predictor) -> None:

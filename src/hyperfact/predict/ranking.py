@@ -17,6 +17,7 @@ from hyperfact.predict.scoring import top
 from hyperfact.ragged import Array, owners_of
 
 _NONE = float("-inf")  # no candidate
+_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def rank(
     beta, doubt = (1.0, 0.0) if fitted is None else (1.0 / fitted.temperature, fitted.doubt)
     if request.known == "remove":
         _forbid(scores, known)
-    totals = (scores * beta).logsumexp(dim=1).numpy()  # (questions,)
+    totals = log_partition(scores, beta).numpy()  # (questions,)
     partial = request.known == "remove" or request.restrict_range
     counts = (scores > _NONE).sum(dim=1).tolist() if partial else [scores.shape[1]] * len(scores)
     if request.known == "hide":
@@ -83,6 +84,18 @@ def rank(
             )
         )
     return found
+
+
+def log_partition(scores: Tensor, beta: float) -> Tensor:  # (rows,)
+    """The log of sum_e exp(beta s_e); a few rows at a time, which stay in the cache."""
+    memory = scores.new_empty(min(_ROWS, len(scores)), scores.shape[1])
+    parts = []
+    for start in range(0, len(scores), _ROWS):
+        some = scores[start : start + _ROWS]
+        best = some.amax(dim=1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
+        work = torch.sub(some, best, out=memory[: len(some)]).mul_(beta).exp_()
+        parts.append(work.sum(dim=1).log() + beta * best[:, 0])
+    return torch.cat(parts)
 
 
 def _forbid(scores: Tensor, known: KnownRows) -> None:
