@@ -91,11 +91,11 @@ def run(
     config = resolve(config)
     splits = splits if splits is not None else load_data(config)
     if out is None:
-        return _Story(config, splits, guard or Open(), watch).tell()
+        return Story(config, splits, guard or Open(), watch).tell()
     writer = artifacts.RunWriter(out)
     with RunLock(out), _noting_failure(writer):
         writer.refuse_used()
-        story = _Story(config, splits, guard or Open(), watch)
+        story = Story(config, splits, guard or Open(), watch)
         writer.text(artifacts.CONFIG, config.to_toml(comments=component_settings(config)))
         return story.tell(writer)
 
@@ -140,7 +140,7 @@ def resume(
             _refuse_other_settings(path, config, stored)
         splits = splits if splits is not None else load_data(config)
         with _noting_failure(writer):
-            story = _Story(config, splits, guard or Open(), watch)
+            story = Story(config, splits, guard or Open(), watch)
             return story.tell(writer, stored, any_version=any_version)
 
 
@@ -169,7 +169,7 @@ def _noting_failure(writer: artifacts.RunWriter) -> Iterator[None]:
         raise
 
 
-class _Story:
+class Story:
     """All parts of one run, and what happens to them."""
 
     def __init__(

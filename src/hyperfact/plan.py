@@ -1,10 +1,197 @@
-"""What a configuration will cost, before it is paid."""
+"""What a configuration will cost, before it is paid: memory, time, disk.
+
+First a bound on memory from sizes alone, before anything large is allocated; then a probe of some
+seconds: a few steps, some ranked queries, one checkpoint in memory.
+"""
 
 import resource
 import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from safetensors.torch import save as bytes_of
+
+from hyperfact.assembly import encoder_graph, precision_of, resolve, training_facts
+from hyperfact.config import ExperimentConfig
+from hyperfact.errors import UserError
+from hyperfact.evaluation import evaluate
+from hyperfact.experiment import Story, limits_of, policy_of, representations
+from hyperfact.fitting import Open, snapshot
+from hyperfact.hkg import HKG, Splits
+from hyperfact.kg import KG
+
+_CELLS = 2**25  # scores that exist at once while ranking, at most
+_WARM_UP = 2  # steps that are not timed: kernels are loaded, memory is touched
+_RANKED = 64, 512  # facts of the two timed rankings
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run is expected to need."""
+
+    parameters: int
+    steps: int  # in an epoch
+    memory: int  # bytes, at the highest point
+    checkpoint: int  # bytes of one; two are kept, a third exists while it is written
+    epoch_seconds: float  # without validation
+    validation_seconds: float  # of one
+    ranking_seconds: float  # of valid and test, at the end
+    total_seconds: float  # with every epoch that is allowed
+    probe_seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return asdict(self)
 
 
 def peak_memory() -> int:
     """The most memory that this process has used so far, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def estimate_memory(config: ExperimentConfig, graph: KG) -> int:
+    """Bytes that training will need at least beside what the process has, from sizes alone."""
+    size = 8 if precision_of(config) == "float64" else 4
+    dim, layers = config.training.dim, config.encoder.options.get("layers", 1)
+    has_graph = config.encoder.name != "lookup"
+    nodes = graph.num_entities + (graph.num_mediators if has_graph else 0)
+    weights = (nodes + len(graph.relations)) * dim * size
+    state = 5 * weights  # weights, gradient, two moments, best so far
+    activations = 3 * layers * nodes * dim * size if has_graph else 0
+    batch = min(config.training.micro_batch, config.training.batch_size)
+    scores = max(min(_CELLS, config.evaluation.batch_size * graph.num_entities) * size, batch * dim)
+    checkpoint = 4 * weights
+    return state + max(activations, checkpoint, scores)
+
+
+def refuse_too_large(needed: int, limit: int | None, *, what: str) -> None:
+    """Say no before the system does.
+
+    Raises:
+        UserError: With both numbers.
+    """
+    if limit is not None and needed > limit:
+        raise UserError(
+            f"{what}: about {needed / 1e9:.2f} GB of memory are needed, {limit / 1e9:.2f} GB are "
+            "allowed; a smaller training.dim, batch_size or evaluation.batch_size needs less"
+        )
+
+
+def forecast(
+    config: ExperimentConfig,
+    splits: Splits,
+    *,
+    seconds: float = 10.0,
+    max_memory: int | None = None,
+) -> Forecast:
+    """Probe a configuration.
+
+    Args:
+        config: What would be run.
+        splits: Its data.
+        seconds: For the probe, roughly.
+        max_memory: Bytes that the process may use.
+
+    Raises:
+        UserError: More memory is needed than allowed.
+    """
+    begun = time.perf_counter()
+    config = resolve(config)
+    graph = encoder_graph(config, training_facts(config, splits))
+    needed = peak_memory() + estimate_memory(config, graph)
+    refuse_too_large(needed, max_memory, what="estimated before the start")
+    story = Story(config, splits, Open(), lambda _: None)
+    ready = time.perf_counter() - begun
+    step = _step_seconds(story, seconds / 2)
+    rate, fixed = _ranking_rate(story)
+    checkpoint = _checkpoint_bytes(story)
+    memory = peak_memory()
+    refuse_too_large(memory, max_memory, what="measured by a probe")
+    steps = story.fit.trainer.steps
+    look = fixed + rate * _slots(story.sample) if story.sample is not None else 0.0
+    held_out = [splits[name] for name in ("valid", "test") if name in splits]
+    ranking = sum(fixed + rate * _slots(facts) for facts in held_out)
+    looks = _validations(config) if story.sample is not None else 0
+    share = 1 + min(config.checkpoint.budget, 0.02)
+    training = config.training.epochs * step * steps + looks * look
+    return Forecast(
+        parameters=sum(p.numel() for p in story.model.parameters()),
+        steps=steps,
+        memory=memory,
+        checkpoint=checkpoint,
+        epoch_seconds=step * steps,
+        validation_seconds=look,
+        ranking_seconds=ranking,
+        total_seconds=ready + training * share + ranking,
+        probe_seconds=time.perf_counter() - begun,
+    )
+
+
+def _step_seconds(story: Story, seconds: float) -> float:
+    """The typical time of a step; at least three are timed."""
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    steps = story.fit.trainer.run()
+    while len(times) < _WARM_UP + 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        if next(steps, None) is None:
+            break
+        times.append(time.perf_counter() - start)
+    return float(np.mean(times[min(_WARM_UP, len(times) - 1) :]))
+
+
+def _ranking_rate(story: Story) -> tuple[float, float]:
+    """Seconds for each ranked slot, and seconds that every ranking takes before the first."""
+    config, splits = story.result.config, story.result.splits
+    held_out = next((splits[n] for n in ("valid", "test") if n in splits and len(splits[n])), None)
+    facts = held_out if held_out is not None else splits.train
+    rows = np.random.default_rng(0).permutation(len(facts))
+    samples = [facts.select(np.sort(rows[:count])) for count in _RANKED]
+    vectors = representations(story.model)
+
+    def rank(sample: HKG) -> Callable[[], object]:
+        return lambda: evaluate(
+            story.model,
+            sample,
+            story.known,
+            policy=policy_of(config),
+            limits=limits_of(config),
+            representations=vectors,
+        )
+
+    encoding = _seconds(lambda: representations(story.model))
+    few, many = (_seconds(rank(sample)) for sample in samples)
+    more = _slots(samples[1]) - _slots(samples[0])
+    rate = max(0.0, many - few) / more if more else many / max(1, _slots(samples[1]))
+    return rate, encoding + max(0.0, few - rate * _slots(samples[0]))
+
+
+def _seconds(act: Callable[[], object]) -> float:
+    """The better of two runs; the first may load kernels."""
+    times = []
+    for _ in range(2):
+        start = time.perf_counter()
+        act()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def _slots(facts: HKG) -> int:
+    return int(facts.arity.sum())
+
+
+def _checkpoint_bytes(story: Story) -> int:
+    """Make one in memory, with a best model beside the last, as a long run has."""
+    if story.sample is not None:
+        story.fit.best = snapshot(story.model)
+    _, tensors = story.fit.state()
+    return len(bytes_of({name: t.detach().contiguous() for name, t in tensors.items()}))
+
+
+def _validations(config: ExperimentConfig) -> int:
+    every, epochs = config.training.validate_every, config.training.epochs
+    return -(-epochs // every) if every else 0

@@ -24,6 +24,7 @@ from hyperfact.data import load
 from hyperfact.errors import DataError, HyperfactError, UnknownNameError
 from hyperfact.evaluation import evaluating
 from hyperfact.experiment import Run, evaluate_split, open_run, run
+from hyperfact.hkg import Splits
 from hyperfact.plan import peak_memory
 from hyperfact.queries import Queries
 from tests.support.crashes import crash_config
@@ -310,7 +311,7 @@ def test_mutated_files_never_crash(made: Path) -> None:
         else:
             replace(made, name, content)
         read = open_run if name in {artifacts.CONFIG, artifacts.ENTITIES} else _read
-        codes.append(exit_code_of(lambda read=read: read(made, splits=splits)))
+        codes.append(exit_code_of(read, made, splits))
         for other, kept in whole.items():
             (made / other).write_bytes(kept)
     assert set(codes) <= {0, 2}
@@ -321,9 +322,9 @@ def _read(path: Path, **_: Any) -> object:
     return artifacts.read_run(path)
 
 
-def exit_code_of(act: Callable[[], object]) -> int:
+def exit_code_of(read: Callable[..., object], path: Path, splits: Splits) -> int:
     try:
-        act()
+        read(path, splits=splits)
     except HyperfactError as error:
         return error.exit_code
     return 0

@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 
 from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_table, print_text
-from hyperfact.cli.learn import Threads, set_threads
+from hyperfact.cli.learn import (
+    ConfigFile,
+    Overrides,
+    Threads,
+    chosen_config,
+    chosen_data,
+    set_threads,
+)
 
 RunPath = Annotated[
     Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
@@ -115,3 +122,57 @@ def report(
     target = out if out is not None else path / "report.html"
     write_atomically(target, page(look(path)).encode("utf-8"))
     print_text(str(target))
+
+
+@app.command("plan")
+def plan_(
+    config: ConfigFile = None,
+    *,
+    dataset: Annotated[
+        str | None, typer.Option(help="A bundled or benchmark name, or a path.")
+    ] = None,
+    encoder: Annotated[str | None, typer.Option(help="compgcn, rgcn or lookup.")] = None,
+    decoder: Annotated[
+        str | None, typer.Option(help="mdistmult, hype, mtransh or transformer.")
+    ] = None,
+    overrides: Overrides = None,
+    max_memory: Annotated[
+        float | None,
+        typer.Option("--max-memory", min=0, help="Gigabytes allowed; more is refused (exit 2)."),
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0, help="Time for the probe, roughly.")] = 10.0,
+    data_dir: DataDir = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forecast memory, time and disk of a configuration from a probe of some seconds.
+
+    Example: `hyperfact plan recipes/fb_auto_compgcn_mdistmult.toml --max-memory 4`
+    """
+    from hyperfact.plan import forecast
+
+    named = {"data.dataset": dataset, "encoder.name": encoder, "decoder.name": decoder}
+    chosen = chosen_config(config, named, overrides, data_dir)
+    set_threads(threads)
+    limit = None if max_memory is None else int(max_memory * 1e9)
+    found = forecast(chosen, chosen_data(chosen), seconds=seconds, max_memory=limit)
+    if as_json:
+        print_json(found.as_dict())
+        return
+    rows = (
+        ("parameters", f"{found.parameters:,}"),
+        ("peak memory", f"{found.memory / 1e9:.2f} GB"),
+        ("one checkpoint", f"{found.checkpoint / 1e6:,.1f} MB (two are kept)"),
+        ("one epoch", f"{_duration(found.epoch_seconds)} ({found.steps:,} steps)"),
+        ("one validation", _duration(found.validation_seconds)),
+        ("ranking valid and test", _duration(found.ranking_seconds)),
+        (f"all {chosen.training.epochs} epochs and tests", _duration(found.total_seconds)),
+    )
+    print_table(("what", "forecast"), rows)
+    note(f"from a probe of {found.probe_seconds:.0f} s; other work on the machine makes it longer")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,93 @@
+"""Real processes that are really killed."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from hyperfact import artifacts
+from hyperfact.data import write
+from tests.support.crashes import outcome
+from tests.unit.test_experiment import splits_of
+
+SETTINGS = {
+    "training.dim": 8,
+    "training.epochs": 50,
+    "training.batch_size": 64,
+    "training.validate_every": 10,
+    "encoder.dropout": 0.2,
+    "graph.hide_targets": 0.3,
+    "checkpoint.every_seconds": 0,
+    "checkpoint.budget": 1.0,
+    "checkpoint.keep": "true",
+}
+_ROOT = Path(__file__).parents[2]
+
+
+def dataset(folder: Path) -> Path:
+    write(splits_of(), folder / "data", format="jsonl")
+    return folder / "data"
+
+
+def start(*words: str) -> subprocess.Popen[str]:
+    """The command line in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "hyperfact", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=_ROOT,
+    )
+
+
+def train(data: Path, out: Path, **more: object) -> subprocess.Popen[str]:
+    settings = {**SETTINGS, **{key.replace("__", "."): value for key, value in more.items()}}
+    options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    return start(*("train", "--dataset", str(data), "--threads", "1", "--out", str(out), *options))
+
+
+def go_on(data: Path, out: Path) -> subprocess.Popen[str]:
+    """Resume what is there; begin where there is nothing yet."""
+    if (out / artifacts.CONFIG).exists():
+        return start("resume", str(out))
+    return train(data, out)
+
+
+def wait_for(path: Path, process: subprocess.Popen[str], *, seconds: float = 120) -> None:
+    """Until the file exists or the process has ended."""
+    end = time.monotonic() + seconds
+    while not path.exists() and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.002)
+
+
+def kill_again_and_again(data: Path, out: Path, kills: int, rng: random.Random) -> int:
+    """Start, kill at a random moment, resume, kill …; then let it end. Returns the kills.
+
+    Two of three moments lie after the process has begun to write, the others anywhere.
+    """
+    done = 0
+    while done < kills and not (out / artifacts.MANIFEST).exists():
+        process = go_on(data, out)
+        if rng.random() < 2 / 3:
+            wait_for(out / "lock.json", process)
+            time.sleep(rng.uniform(0, 0.4))
+        else:
+            time.sleep(rng.uniform(0, 4))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        done += process.returncode == -signal.SIGKILL
+    finish(go_on(data, out))
+    return done
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    """Wait for success; the words on stderr."""
+    _, words = process.communicate(timeout=300)
+    assert process.returncode == 0, words
+    return words
+
+
+def equal(one: Path, other: Path) -> bool:
+    return outcome(one) == outcome(other) and not list(other.rglob(".*.tmp"))

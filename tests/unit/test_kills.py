@@ -1,0 +1,258 @@
+"""Real processes, really killed: SIGKILL at random moments and at each system call, signals, disks.
+
+The many in-process cases are in test_resume.py and test_checkpoints.py; hundreds of kills run at
+night (tests/night/test_kills.py).
+"""
+
+import json
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from hyperfact.checkpoints import Checkpoints
+from tests.support.kills import (
+    dataset,
+    equal,
+    finish,
+    go_on,
+    kill_again_and_again,
+    start,
+    train,
+    wait_for,
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dataset(tmp_path_factory.mktemp("kills"))
+
+
+@pytest.fixture(scope="module")
+def whole(data: Path) -> Path:
+    """A run that nothing has disturbed."""
+    finish(train(data, data.parent / "whole"))
+    return data.parent / "whole"
+
+
+def test_eight_kills_at_random_moments_of_one_run(data: Path, whole: Path, tmp_path: Path) -> None:
+    kills = kill_again_and_again(data, tmp_path / "run", 8, random.Random(1))
+    assert kills >= 6
+    assert equal(whole, tmp_path / "run")
+
+
+def test_fresh_processes_give_the_same_bits(data: Path, whole: Path, tmp_path: Path) -> None:
+    """Four processes with the one above; ten run at night."""
+    processes = [train(data, tmp_path / str(i)) for i in range(3)]
+    for process in processes:
+        finish(process)
+    assert all(equal(whole, tmp_path / str(i)) for i in range(3))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_stores_and_ends_within_ten_seconds(
+    number: signal.Signals, code: int, data: Path, whole: Path, tmp_path: Path
+) -> None:
+    """Checkpoints by the clock are off: what is there afterwards is what the signal stored."""
+    path = tmp_path / "run"
+    process = train(data, path, checkpoint__every_seconds=1e9, checkpoint__budget=1e-9)
+    wait_for(path / "log.jsonl", process)
+    time.sleep(0.3)
+    begun = time.monotonic()
+    process.send_signal(number)
+    _, words = process.communicate(timeout=30)
+    assert process.returncode == code, words
+    assert time.monotonic() - begun < 10
+    assert f"hyperfact resume {path}" in words
+    assert "Traceback" not in words
+    assert len(Checkpoints(path).numbers()) == 1
+    finish(go_on(data, path))
+    one, other = whole / "weights.safetensors", path / "weights.safetensors"
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_second_signal_ends_at_once_and_the_state_is_valid(
+    data: Path, whole: Path, tmp_path: Path
+) -> None:
+    process = train(data, tmp_path / "run")
+    wait_for(tmp_path / "run" / "checkpoints" / "000003.json", process)
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    assert process.returncode in {130, 143}
+    finish(go_on(data, tmp_path / "run"))
+    assert equal(whole, tmp_path / "run")
+
+
+def test_a_second_writer_is_refused_and_a_dead_one_is_not_waited_for(
+    data: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "run"
+    first = train(data, path, training__epochs=4000)
+    wait_for(path / "checkpoints" / "000001.json", first)
+    second = start("resume", str(path))
+    _, words = second.communicate(timeout=120)
+    assert (second.returncode, f"the process {first.pid} is writing" in words) == (2, True), words
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    assert json.loads((path / "lock.json").read_text()) == {"pid": first.pid}
+    third = start("resume", str(path))
+    wait_for(path / "checkpoints" / "never.json", third, seconds=1)
+    third.send_signal(signal.SIGTERM)
+    _, words = third.communicate(timeout=60)
+    assert third.returncode in {143, -signal.SIGTERM}, words
+
+
+def test_a_limit_on_file_sizes_is_a_full_disk(data: Path, tmp_path: Path) -> None:
+    """RLIMIT_FSIZE in a real process: exit 3, one line, and it goes on when there is room."""
+    path = tmp_path / "run"
+    command = [sys.executable, "-m", "hyperfact", "train", "--dataset", str(data), "--threads", "1"]
+    settings = ("training.dim=64", "training.epochs=2", "checkpoint.budget=1")
+    command += [word for setting in settings for word in ("--set", setting)]
+    done = subprocess.run(
+        [*command, "--out", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)),
+    )
+    assert done.returncode == 3, done.stderr
+    assert "cannot be written: File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(path.rglob(".*.tmp"))
+    finish(go_on(data, path))
+    assert outcome_is_there(path)
+
+
+def outcome_is_there(path: Path) -> bool:
+    return (path / "manifest.json").exists() and not (path / "failure.json").exists()
+
+
+# -- a kill at every system call -------------------------------------------------------------------
+
+_SERVER = """
+import os, sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from hyperfact.checkpoints import Checkpoints
+for line in sys.stdin:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.read(reader, 1)
+        Checkpoints(Path(line.strip())).save({"at": 3}, {"a": torch.full((3,), 3.0)})
+        os._exit(0)
+    print(child, flush=True)
+    sys.stdin.readline()
+    os.write(writer, b"1")
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    os.close(reader), os.close(writer)
+"""
+_SAVE_CALLS = ("openat", "write", "fsync", "rename", "unlink", "mkdir")
+
+
+class Server:
+    """One process that imports torch once and saves a checkpoint in a fresh child for each case."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _SERVER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+
+    def _say(self, text: str) -> str:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(text + "\n")
+        return self.process.stdout.readline().strip()
+
+    def save_under(self, folder: Path, log: Path, *options: str) -> int:
+        """Save there with strace attached; the exit code of the child."""
+        child = self._say(str(folder))
+        words = ["strace", "-f", "-o", str(log), *options, "-p", child]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as tracer:
+            assert tracer.stderr is not None
+            if "attached" not in (line := tracer.stderr.readline()):
+                self._say("go")
+                pytest.skip(f"strace cannot attach here: {line.strip()}")
+            code = int(self._say("go"))
+            tracer.wait(timeout=30)
+        return code
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    made = Server()
+    yield made
+    made.process.kill()
+    made.process.communicate()
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    """A run with two generations."""
+    path = tmp_path / "two"
+    path.mkdir()
+    for number in (1, 2):
+        Checkpoints(path).save({"at": number}, {"a": torch.full((3,), float(number))})
+    return path
+
+
+def test_a_kill_at_each_system_call_of_a_save(server: Server, two: Path, tmp_path: Path) -> None:
+    hits: dict[str, int] = {}
+    for call in _SAVE_CALLS:
+        for when in range(1, 40):
+            path = tmp_path / f"{call}{when}"
+            shutil.copytree(two, path)
+            inject = f"inject={call}:signal=KILL:when={when}"
+            code = server.save_under(path, tmp_path / "log", "-e", f"trace={call}", "-e", inject)
+            found = Checkpoints(path).latest()
+            assert found.state["at"] in {2, 3}
+            assert found.tensors["a"].tolist() == [float(found.state["at"])] * 3
+            if code == 0:
+                assert found.state["at"] == 3
+                break
+            assert code == -signal.SIGKILL
+            hits[call] = when
+    assert hits["fsync"] == 5  # two files, their folder twice, and once more after the removal
+    assert hits["rename"] == hits["unlink"] == 2
+    assert hits["write"] >= 2
+    assert hits["openat"] >= 7
+
+
+def test_the_order_of_system_calls(server: Server, two: Path, tmp_path: Path) -> None:
+    """Write, flush, read back, rename, flush the folder, and only then remove the oldest."""
+    log = tmp_path / "log"
+    assert server.save_under(two, log, "-y", "-e", "trace=write,read,fsync,rename,unlink") == 0
+    found = []
+    for line in log.read_text().splitlines():
+        match = re.search(r"(\w+)\((.*)", line)
+        if match and "checkpoints" in match[2]:
+            kind = next((k for k in ("safetensors", "json") if k in match[2]), "folder")
+            found.append(f"{match[1]} {kind}")
+    steps = [step for i, step in enumerate(found) if i == 0 or step != found[i - 1]]
+
+    def one(kind: str) -> list[str]:
+        calls = ("write", "fsync", "read", "rename")
+        return [*(f"{call} {kind}" for call in calls), "fsync folder"]
+
+    assert steps == [
+        *one("safetensors"),
+        *one("json"),
+        *("unlink json", "unlink safetensors", "fsync folder"),
+    ]
