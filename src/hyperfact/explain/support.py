@@ -102,8 +102,10 @@ def _nearness(predictor: Predictor, fact: Asked) -> Array:  # (training facts,)
 
 
 def _cosines(table: Tensor, ids: tuple[int, ...]) -> Array:  # (ids, rows)
-    unit = functional.normalize(table.detach().double(), dim=1)
-    return (unit[list(ids)] @ unit.T).numpy()
+    rows, table = table[list(ids)].detach(), table.detach()
+    lengths = rows.norm(dim=1)[:, None] * table.norm(dim=1)
+    cosines: Array = (rows @ table.T / lengths.clamp(min=1e-12)).double().numpy()
+    return cosines
 
 
 def _with_mediators(model: TransEQ, rows: Array, nearness: Array) -> Array:
@@ -117,10 +119,12 @@ def _with_mediators(model: TransEQ, rows: Array, nearness: Array) -> Array:
     have = np.flatnonzero(mediator[rows] >= 0)
     if not len(have):
         return nearness
-    unit = functional.normalize(vectors.double(), dim=1)
     anchors = have[np.argsort(-nearness[have], kind="stable")[:_ANCHORS]]
-    mine, theirs = mediator[rows[have]], mediator[rows[anchors]]
-    cosine = (unit[mine] @ unit[theirs].T).mean(dim=1).numpy()
+    mine, theirs = (
+        functional.normalize(vectors[mediator[rows[some]]].double(), dim=1)
+        for some in (have, anchors)
+    )
+    cosine = (mine @ theirs.T).mean(dim=1).numpy()
     result = nearness.copy()
     result[have] *= (1.0 + cosine) / 2.0
     return result
