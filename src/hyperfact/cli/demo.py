@@ -1,14 +1,28 @@
-"""The command `demo`: a first look at hyper-relational facts, without network or options."""
+"""The command `demo`: facts, their audit, a small model and its report, without network."""
+
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import typer
 
 from hyperfact.audit import audit_of, percent
 from hyperfact.cli.audit import print_audit
 from hyperfact.cli.common import app, print_table, print_text
+from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
 from hyperfact.stats import stats_of
 
+if TYPE_CHECKING:
+    from hyperfact.hkg import Splits
+
 _PERSON = "Hank Aaron"
+_MODEL: dict[str, dict[str, Any]] = {  # small and quick; no setting for good results
+    "data": {"dataset": "baseball"},
+    "training": {"dim": 64, "batch_size": 4096, "validate_every": 4, "validate_facts": 300},
+    "optimizer": {"lr": 0.02},
+}
 _NEXT = (
     ('hyperfact show baseball "played for" -n 5', "more facts, of an entity or a relation"),
     ("hyperfact audit world --html audit.html", "the other bundled dataset, as a page"),
@@ -19,9 +33,24 @@ _NEXT = (
 
 
 @app.command()
-def demo() -> None:
-    """Load the bundled dataset, audit it and show it: the first thing to try."""
+def demo(
+    *,
+    out: Annotated[Path, typer.Option(help="A folder for the run; numbered if it exists.")] = Path(
+        "hyperfact-demo"
+    ),
+    epochs: Annotated[int, typer.Option(min=1, help="How long to train.")] = 12,
+) -> None:
+    """Load the bundled dataset, audit it, train a small model: the first thing to try."""
     splits = load("baseball")
+    _show_facts(splits)
+    page = _train(splits, _free(out), epochs)
+    print_text("\n-- What to try next\n")
+    for command, about in _NEXT:
+        print_text(f"  {command:<48} {about}")
+    print_text(f"\nThe report of the run is {page}; open it in a browser.")
+
+
+def _show_facts(splits: "Splits") -> None:
     print_text(
         "Facts often need more than three slots. A hyper-relational fact is a primary triple\n"
         "(subject, relation, object) with qualifiers (attribute = value). For example:\n"
@@ -40,6 +69,33 @@ def demo() -> None:
     )
     print_text("\n-- Can results on it be trusted? (hyperfact audit)\n")
     print_audit(audit_of(splits))
-    print_text("\n-- What to try next\n")
-    for command, about in _NEXT:
-        print_text(f"  {command:<48} {about}")
+
+
+def _train(splits: "Splits", path: Path, epochs: int) -> Path:
+    """Train, print metrics with their protocol, write the report; returns its place."""
+    from hyperfact.catalog import look
+    from hyperfact.cli.judge import print_results
+    from hyperfact.cli.progress import progress
+    from hyperfact.cli.signals import interruptible
+    from hyperfact.experiment import run
+    from hyperfact.report import page
+    from hyperfact.storage import write_atomically
+
+    print_text(f"\n-- Train TransEQ on it for {epochs} epochs (hyperfact train)\n")
+    tree = {**_MODEL, "training": {**_MODEL["training"], "epochs": epochs}}
+    with interruptible(path) as signals, progress(epochs) as watch:
+        config = ExperimentConfig.from_dict(tree)
+        result = run(config, splits=splits, out=path, watch=watch, guard=signals)
+    print_results(result.results)
+    print_text(f"\nThe run is stored in {path}. (hyperfact evaluate {path})")
+    report = path / "report.html"
+    write_atomically(report, page(look(path)).encode("utf-8"))
+    return report.resolve()
+
+
+def _free(path: Path) -> Path:
+    """This folder, or the first with a number that does not exist yet."""
+    if not path.exists():
+        return path
+    numbered = (path.with_name(f"{path.name}-{number}") for number in count(2))
+    return next(candidate for candidate in numbered if not candidate.exists())

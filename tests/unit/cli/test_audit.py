@@ -238,9 +238,16 @@ def test_an_option_that_would_do_nothing_is_refused(leaky: Path) -> None:
     assert run("audit", leaky, "--to", "parquet") == 2
 
 
-def test_demo_shows_facts_numbers_and_what_to_do_next(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("demo") == 0
+def test_demo_shows_facts_trains_and_says_where_the_report_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "demo").mkdir()
+    assert run("demo", "--epochs", "1", "--out", tmp_path / "demo") == 0
     told = capsys.readouterr().out
+    assert "protocol: " in told
+    report = tmp_path / "demo-2" / "report.html"
+    assert told.rstrip().endswith(f"The report of the run is {report}; open it in a browser.")
+    assert "<svg" in report.read_text()
     assert "Hank Aaron | " in told
     assert "no leaks, no warnings" in told
     assert "hyperfact show baseball" in told
