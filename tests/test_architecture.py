@@ -21,10 +21,14 @@ LEVELS: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("data",), ("transforms",), ("encoders",), ("decoders",)),
     (("model",), ("stats", "audit"), ("exports",)),
     (("objective",), ("evaluation",)),
-    (("training",), ("storage", "artifacts", "checkpoints", "catalog", "sidecar"), ("predictions",)),
+    (
+        ("training",),
+        ("storage", "artifacts", "checkpoints", "catalog", "sidecar"),
+        ("predictions",),
+    ),
     (
         (
-            *("assembly", "fitting", "provenance", "runs", "experiment", "plan"),
+            *("assembly", "fitting", "provenance", "runs", "experiment", "api", "plan"),
             *("predict", "explain", "takeaway"),
         ),
         ("report",),

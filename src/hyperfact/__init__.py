@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hyperfact.api import evaluate, train
     from hyperfact.batches import FactBatch
     from hyperfact.data import load, write
     from hyperfact.draw import draw_fact, draw_facts, draw_neighbourhood, draw_transformations
@@ -40,11 +41,13 @@ _PUBLIC = {
     "draw_facts": "hyperfact.draw",
     "draw_neighbourhood": "hyperfact.draw",
     "draw_transformations": "hyperfact.draw",
+    "evaluate": "hyperfact.api",
     "load": "hyperfact.data",
     "read_fact": "hyperfact.queries",
     "read_kg": "hyperfact.exports",
     "read_question": "hyperfact.queries",
     "restore": "hyperfact.transforms",
+    "train": "hyperfact.api",
     "transform": "hyperfact.transforms",
     "verify": "hyperfact.transforms",
     "write": "hyperfact.data",
@@ -70,11 +73,13 @@ __all__ = [
     "draw_facts",
     "draw_neighbourhood",
     "draw_transformations",
+    "evaluate",
     "load",
     "read_fact",
     "read_kg",
     "read_question",
     "restore",
+    "train",
     "transform",
     "verify",
     "write",
