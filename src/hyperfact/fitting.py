@@ -84,6 +84,8 @@ class Fit:
         self.best: dict[str, Tensor] = {}  # the weights of that epoch; empty: none
         self._loss = self._seconds = 0.0  # of this epoch so far
         self._items = 0
+        self._warm = False  # whether a step was done in this process
+        self.is_whole = True  # whether no step was cut off in the middle
         self._start = time.perf_counter()
 
     @property
@@ -98,7 +100,9 @@ class Fit:
             if self._epoch_is_open and self.trainer.step == self.trainer.steps:
                 yield self._close_epoch()
                 continue
-            with self.guard.hold():
+            # The first step may compile kernels for long, and there is nothing to store yet.
+            with self.guard.hold() if self._warm else nullcontext():
+                self.is_whole = self._warm
                 start = time.perf_counter()
                 report = next(steps, None)
                 if report is None:
@@ -106,6 +110,7 @@ class Fit:
                 self._loss += report.loss * report.items
                 self._items += report.items
                 self._seconds += time.perf_counter() - start
+                self._warm = self.is_whole = True
             yield report
 
     @property
@@ -201,7 +206,7 @@ class Keeper:
             self.save()
 
     def save(self) -> None:
-        """Write the state, unless it was written already.
+        """Write the state, unless it was written already or a step was cut off.
 
         Raises:
             NumericalError: A weight is not finite; the checkpoints before stay as they are.
@@ -209,7 +214,7 @@ class Keeper:
         with self.fit.guard.hold():
             trainer = self.fit.trainer
             where = trainer.epoch, trainer.step, len(self.fit.epochs)
-            if where == self._saved:
+            if where == self._saved or not self.fit.is_whole:
                 return
             start = time.perf_counter()
             check_finite(trainer.model)

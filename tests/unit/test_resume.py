@@ -392,6 +392,27 @@ def test_a_signal_waits_for_the_step_and_the_state_is_stored(
     assert one == two
 
 
+def test_the_first_step_of_a_process_does_not_make_a_signal_wait(cut: Path, tmp_path: Path) -> None:
+    """It may compile kernels; it is cut off, and what it left half done is not stored."""
+    run(crash_config(), splits=splits_of(), out=tmp_path / "whole")
+    before, after = Checkpoints(cut).latest().state["fit"]["trainer"], [False]
+    with _Arriving() as signals, pytest.MonkeyPatch.context() as patch:
+        step = Trainer._clip
+
+        def clipping(self: Trainer) -> float:
+            signals.send()
+            after[0] = True
+            return step(self)
+
+        patch.setattr(Trainer, "_clip", clipping)
+        with pytest.raises(Interruption):
+            resume(cut, splits=splits_of(), guard=signals)
+    assert after == [False]
+    assert Checkpoints(cut).latest().state["fit"]["trainer"] == before
+    resume(cut, splits=splits_of())
+    assert outcome(cut) == outcome(tmp_path / "whole")
+
+
 # -- the best, and the overview --------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 import typer
 
 from hyperfact.cli.common import note
+from hyperfact.errors import HyperfactError
 from hyperfact.fitting import Interruption
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -22,7 +23,7 @@ class Signals:
     def __init__(self) -> None:
         self._arrived = 0
         self._held = 0
-        self._raised = False
+        self.raised = 0  # the signal that became an Interruption
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
@@ -46,7 +47,7 @@ class Signals:
             self._raise()
 
     def _raise(self) -> None:
-        self._raised = True
+        self.raised = self._arrived
         raise Interruption(self._arrived)
 
     @contextmanager
@@ -57,19 +58,24 @@ class Signals:
             yield
         finally:
             self._held -= 1
-        if self._arrived and not self._held and not self._raised:
+        if self._arrived and not self._held and not self.raised:
             self._raise()
 
 
 @contextmanager
 def interruptible(run: Path | None) -> Iterator[Signals]:
     """Train in this block; an interruption ends the command with 128 plus the signal's number."""
+    signals = Signals()
     try:
-        with Signals() as signals:
+        with signals:
             yield signals
-    except Interruption as stop:
+    except HyperfactError:
+        raise
+    except BaseException:  # a compiler that was interrupted raises whatever it likes
+        if not signals.raised:
+            raise
         if run is None:
             note("interrupted; without --out nothing is stored")
         else:
             note(f"interrupted; `hyperfact resume {run}` goes on")
-        raise typer.Exit(128 + stop.signal) from None
+        raise typer.Exit(128 + signals.raised) from None
