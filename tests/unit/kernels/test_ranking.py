@@ -78,3 +78,14 @@ def test_columns_that_do_not_exist_are_refused(
     columns = [torch.tensor(ids, dtype=torch.long) for ids in (targets, offsets, filtered)]
     with pytest.raises(DataError, match=message):
         count_rivals(draw(1, 3), columns[0], offsets=columns[1], filtered=columns[2])
+
+
+def test_several_targets_may_share_a_row() -> None:
+    scores = draw(3, 40).mul(2).round()
+    rows, targets = torch.tensor([2, 0, 2, 2]), torch.tensor([5, 7, 6, 5])
+    offsets, filtered = torch.tensor([0, 2, 2, 3, 3]), torch.tensor([6, 1, 5])
+    shared = count_rivals(scores, targets, offsets=offsets, filtered=filtered, rows=rows)
+    apart = count_rivals(scores[rows], targets, offsets=offsets, filtered=filtered)
+    assert all(torch.equal(one, other) for one, other in zip(shared, apart, strict=True))
+    with pytest.raises(DataError, match=r"ids must be in 0\.\.2"):
+        count_rivals(scores, targets, offsets=offsets, filtered=filtered, rows=rows + 1)
