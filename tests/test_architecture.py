@@ -15,7 +15,10 @@ ROOT = Path(hyperfact.__file__).parent
 LEVELS: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("errors", "settings", "config"),),
     (
-        ("ragged", "syntax", "facts", "stars", "hkg", "queries", "batches", "kg"),
+        (
+            *("ragged", "syntax", "facts", "columns", "fingerprints", "stars", "hkg"),
+            *("queries", "batches", "kg"),
+        ),
         ("kernels", "noise"),
     ),
     (("data",), ("transforms",), ("encoders",), ("decoders",)),

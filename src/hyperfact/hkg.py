@@ -4,7 +4,6 @@ Facts are a set: a repeated fact and a repeated qualifier are dropped and counte
 in canonical order, (attribute id, value id). See docs/adr/0001-ragged-facts.md.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,63 +13,13 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperfact.columns import Columns, Repeats, canonical, check_ids, used
 from hyperfact.errors import DataError
-from hyperfact.facts import Fact, Literal, Vocabulary, name_order
-from hyperfact.ragged import Array, Ids, Places, Table, group, mix, offsets_of, owners_of, places_of
+from hyperfact.facts import Fact, Vocabulary, name_order
+from hyperfact.fingerprints import digest_of, fact_hashes, name_hashes
+from hyperfact.ragged import Ids, Places, group, offsets_of, owners_of
 
-
-@dataclass(frozen=True)
-class Columns:
-    """Facts as ids: three columns and ragged qualifiers. Not yet a set."""
-
-    subject: Ids  # (facts,)
-    relation: Ids  # (facts,)
-    object: Ids  # (facts,)
-    offsets: Places  # (facts + 1,)
-    attributes: Ids  # (qualifiers,)
-    values: Ids  # (qualifiers,)
-
-    def __len__(self) -> int:
-        return len(self.subject)
-
-    @cached_property
-    def table(self) -> Table:
-        """The same facts, comparable by content."""
-        fixed = np.stack([self.subject, self.relation, self.object], axis=1)
-        return Table(fixed, self.offsets, self.attributes, self.values)
-
-    def take(self, rows: Array) -> "Columns":
-        """The facts of these rows, in this order."""
-        places = places_of(self.offsets, rows)
-        return Columns(
-            self.subject[rows],
-            self.relation[rows],
-            self.object[rows],
-            offsets_of(self.offsets[rows + 1] - self.offsets[rows]),
-            self.attributes[places],
-            self.values[places],
-        )
-
-    @staticmethod
-    def concatenate(parts: Sequence["Columns"]) -> "Columns":
-        """One after the other."""
-        counts = np.concatenate([np.diff(p.offsets) for p in parts])
-        return Columns(
-            np.concatenate([p.subject for p in parts]),
-            np.concatenate([p.relation for p in parts]),
-            np.concatenate([p.object for p in parts]),
-            offsets_of(counts),
-            np.concatenate([p.attributes for p in parts]),
-            np.concatenate([p.values for p in parts]),
-        )
-
-
-@dataclass(frozen=True)
-class Repeats:
-    """What set semantics dropped: rows of the input that repeat an earlier one."""
-
-    facts: Places = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # input rows
-    qualifiers: int = 0
+__all__ = ["HKG", "Columns", "Splits", "union"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,14 +34,8 @@ class HKG:
     @classmethod
     def from_columns(cls, entities: Vocabulary, relations: Vocabulary, columns: Columns) -> "HKG":
         """Canonicalise: sort qualifiers, drop and count repeated pairs and facts."""
-        _check_ids(columns, len(entities), len(relations))
-        columns, pairs = _sort_qualifiers(columns)
-        groups = group(columns.table)
-        keep = np.sort(groups.first)
-        repeated = np.setdiff1d(np.arange(len(columns)), keep, assume_unique=True)
-        if len(repeated):
-            columns = columns.take(keep)
-        return cls(entities, relations, columns, Repeats(repeated, pairs))
+        check_ids(columns, len(entities), len(relations))
+        return cls(entities, relations, *canonical(columns))
 
     @classmethod
     def from_facts(
@@ -203,21 +146,15 @@ class HKG:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of names and facts; the order of facts, names and qualifiers does not matter."""
-        entities, relations = _name_hashes(self.entities), _name_hashes(self.relations)
-        lanes = [_fact_hashes(self.columns, entities, relations, lane) for lane in (0, 1)]
-        digest = hashlib.sha256(b"hyperfact facts 1")
-        for block in (
-            *map(_sorted_bytes, (entities, relations)),
-            _sorted_bytes(np.stack(lanes, 1)),
-        ):
-            digest.update(len(block).to_bytes(8, "little") + block)
-        return digest.hexdigest()
+        entities, relations = name_hashes(self.entities), name_hashes(self.relations)
+        facts = fact_hashes(self.columns, entities, relations)
+        return digest_of("hyperfact facts 1", (entities, relations, facts))
 
     def compact(self) -> "HKG":
         """The same facts over the names they use, in name order."""
         c = self.columns
-        e, entities = _used(self.entities, [c.subject, c.object, c.values])
-        r, relations = _used(self.relations, [c.relation, c.attributes])
+        e, entities = used(self.entities, [c.subject, c.object, c.values])
+        r, relations = used(self.relations, [c.relation, c.attributes])
         columns = Columns(
             e[c.subject], r[c.relation], e[c.object], c.offsets, r[c.attributes], e[c.values]
         )
@@ -311,79 +248,3 @@ def union(*graphs: HKG) -> HKG:
 
 def _ids(values: Sequence[int]) -> Ids:
     return np.array(values, dtype=np.int32)
-
-
-def _check_ids(columns: Columns, entities: int, relations: int) -> None:
-    sides = [
-        ("entity", entities, (columns.subject, columns.object, columns.values)),
-        ("relation", relations, (columns.relation, columns.attributes)),
-    ]
-    for kind, size, arrays in sides:
-        for ids in arrays:
-            if len(ids) and (ids.min() < 0 or ids.max() >= size):
-                raise DataError(f"a fact names {kind} {ids.max()} of {size}")
-
-
-def _sort_qualifiers(columns: Columns) -> tuple[Columns, int]:
-    """Canonical order inside each fact, repeated pairs dropped; and how many were."""
-    owner = owners_of(columns.offsets)
-    a, v = columns.attributes, columns.values
-    if not _is_sorted(owner, a, v):
-        order = np.lexsort((v, a, owner))
-        a, v = a[order], v[order]
-    repeat = np.zeros(len(a), dtype=bool)
-    repeat[1:] = (owner[1:] == owner[:-1]) & (a[1:] == a[:-1]) & (v[1:] == v[:-1])
-    dropped = int(repeat.sum())
-    offsets = columns.offsets
-    if dropped:
-        a, v, owner = a[~repeat], v[~repeat], owner[~repeat]
-        offsets = offsets_of(np.bincount(owner, minlength=len(columns)))
-    return replace(columns, offsets=offsets, attributes=a, values=v), dropped
-
-
-def _is_sorted(owner: Places, a: Ids, v: Ids) -> bool:
-    same = owner[1:] == owner[:-1]
-    rising = (a[1:] > a[:-1]) | ((a[1:] == a[:-1]) & (v[1:] >= v[:-1]))
-    return bool((~same | rising).all())
-
-
-def _used(names: Vocabulary, columns: Sequence[Ids]) -> tuple[Ids, Vocabulary]:
-    """A map from old ids to new ones, and the vocabulary of the used names in name order."""
-    used = np.unique(np.concatenate(columns))
-    kept = sorted(used.tolist(), key=lambda i: name_order(names[i]))
-    new = np.full(len(names), -1, dtype=np.int32)
-    new[kept] = np.arange(len(kept), dtype=np.int32)
-    return new, Vocabulary(names[i] for i in kept)
-
-
-def _name_hashes(names: Vocabulary) -> NDArray[np.uint64]:
-    """Two 64-bit words of each name; a literal never shares them with an entity."""
-    digests = b"".join(
-        hashlib.blake2b(
-            name.encode("utf-8", "surrogatepass"),
-            digest_size=16,
-            person=b"literal" if isinstance(name, Literal) else b"name",
-        ).digest()
-        for name in names
-    )
-    return np.frombuffer(digests, dtype="<u8").reshape(-1, 2)  # (names, 2)
-
-
-def _fact_hashes(
-    c: Columns, entities: NDArray[np.uint64], relations: NDArray[np.uint64], lane: int
-) -> NDArray[np.uint64]:
-    e, r = entities[:, lane], relations[:, lane]
-    salt = 100 * (lane + 1)
-    pairs = mix(mix(r[c.attributes], salt) + e[c.values], salt + 1)
-    sums = np.zeros(len(pairs) + 1, dtype=np.uint64)
-    np.cumsum(pairs, out=sums[1:])
-    total = sums[c.offsets[1:]] - sums[c.offsets[:-1]]
-    for column, place in ((e[c.subject], 2), (r[c.relation], 3), (e[c.object], 4)):
-        total = mix(total, salt + place) + mix(column, salt + place)
-    return mix(total, salt)
-
-
-def _sorted_bytes(words: NDArray[np.uint64]) -> bytes:
-    """Rows of two words in rising order, as bytes."""
-    order = np.lexsort((words[:, 1], words[:, 0]))
-    return words[order].astype("<u8").tobytes()

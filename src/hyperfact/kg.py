@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperfact.facts import Vocabulary
+from hyperfact.fingerprints import name_hashes
 from hyperfact.ragged import Array, Ids, Places, owners_of, places_of
-from hyperfact.stars import Edges, digest, id_hashes, name_hashes, star_hashes
+from hyperfact.stars import Edges, digest, id_hashes, star_hashes
 
 if TYPE_CHECKING:
     from torch import Tensor

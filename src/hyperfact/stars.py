@@ -1,16 +1,11 @@
 """Hashes of what surrounds a mediator: the content that names it, orders it and compares it."""
 
-import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hyperfact.facts import Literal
+from hyperfact.fingerprints import Words, digest_of
 from hyperfact.ragged import Array, Hashes, mix
-
-Words = NDArray[np.uint64]  # (rows, 2): two independent 64-bit hashes a row
 
 
 @dataclass(frozen=True)
@@ -24,19 +19,6 @@ class Edges:
     place: Array  # (edges,)
     num_entities: int
     num_mediators: int
-
-
-def name_hashes(names: Iterable[str]) -> Words:
-    """Two words of each name; a literal never shares them with the entity of the same text."""
-    digests = b"".join(
-        hashlib.blake2b(
-            name.encode("utf-8", "surrogatepass"),
-            digest_size=16,
-            person=b"literal" if isinstance(name, Literal) else b"name",
-        ).digest()
-        for name in names
-    )
-    return np.frombuffer(digests, dtype="<u8").reshape(-1, 2)  # (names, 2)
 
 
 def id_hashes(count: int) -> Words:
@@ -75,17 +57,5 @@ def digest(edges: Edges, title: str, entities: Words, relations: Words) -> str:
     for lane in (0, 1):
         ends = mix(nodes[edges.source, lane], 3) + mix(nodes[edges.target, lane], 4)
         lanes.append(mix(_labels(edges, relations[:, lane], lane) + ends, 5 + lane))
-    total = hashlib.sha256(f"hyperfact edges 1 {title}".encode())
-    for words in (entities, relations, mediators, np.stack(lanes, axis=1)):
-        block = words[_order(words)].astype("<u8").tobytes()
-        total.update(len(block).to_bytes(8, "little") + block)
-    return total.hexdigest()
-
-
-def _order(words: Words) -> Array:
-    """The rising order of rows; the second word is looked at only where the first ones tie."""
-    order: Array = np.argsort(words[:, 0])
-    first = words[order, 0]
-    if (first[1:] == first[:-1]).any():
-        return np.lexsort((words[:, 1], words[:, 0]))
-    return order
+    blocks = (entities, relations, mediators, np.stack(lanes, axis=1))
+    return digest_of(f"hyperfact edges 1 {title}", blocks)
