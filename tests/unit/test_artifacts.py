@@ -110,11 +110,11 @@ def edit(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 def refused(path: Path) -> str:
     """The message of the refusal, which must come soon and without taking memory."""
-    before, start = peak_memory(), time.perf_counter()
+    before, start = peak_memory(), time.process_time()
     with pytest.raises(HyperfactError) as stop:
         open_run(path, splits=splits_of())
     assert stop.value.exit_code == 2, stop.value
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     size = sum(p.lstat().st_size for p in path.iterdir())
     assert peak_memory() - before < size + 200e6
     return str(stop.value)
@@ -223,10 +223,10 @@ def test_hostile_manifests_are_refused(content: bytes, made: Path) -> None:
 def test_a_huge_manifest_is_not_even_read(made: Path) -> None:
     with (made / artifacts.MANIFEST).open("wb") as file:
         file.truncate(2**33)  # sparse
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(DataError, match="more than the"):
         artifacts.read_run(made)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_a_file_of_another_size_is_not_even_read(made: Path) -> None:

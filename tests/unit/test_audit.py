@@ -229,9 +229,9 @@ def test_many_facts_are_audited_in_seconds() -> None:
         for _ in range(50_000)
     ]
     splits = dataset(train=facts[:40_000], valid=facts[40_000:45_000], test=facts[45_000:])
-    start = time.perf_counter()
+    start = time.process_time()
     audit_of(splits)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 # -- cleaning -------------------------------------------------------------------------------------
@@ -367,9 +367,9 @@ def test_primary_triples_and_unseen_entities_of_fb_auto() -> None:
 @pytest.mark.bench_data
 def test_overlaps_twins_and_unseen_entities_of_wd50k() -> None:
     splits = load("WD50K", data_dir=data_folder())
-    start = time.perf_counter()
+    start = time.process_time()
     found = audit_of(splits)
-    assert time.perf_counter() - start < 6  # 1.2 s on an idle machine
+    assert time.process_time() - start < 6  # 1.2 s on an idle machine
     assert found.get("primary-in-train", "test").count == 0
     assert found.get("facts-in-two-splits", "train, valid").count == 272
     assert found.get("bare-twins", "train").count == 170
