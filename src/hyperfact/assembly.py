@@ -92,7 +92,13 @@ def build(config: ExperimentConfig, graph: KG, generator: torch.Generator) -> Tr
         settings=settings_of(DECODERS, "decoder", config.decoder),
         generator=generator,
     )
-    return TransEQ(graph, encoder=encoder, decoder=decoder, precision=precision_of(config))
+    return TransEQ(
+        graph,
+        encoder=encoder,
+        decoder=decoder,
+        precision=precision_of(config),
+        unseen=config.graph.unseen,
+    )
 
 
 def precision_of(config: ExperimentConfig) -> Precision:

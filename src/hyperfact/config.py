@@ -66,6 +66,11 @@ class GraphConfig(Section):
         "or a share of all, drawn anew each epoch",
     )
 
+    unseen: Literal["mean", "own"] = Field(
+        default="mean",
+        description="vector of entities that no training fact names: the mean, or their own",
+    )
+
     @field_validator("hide_targets")
     @classmethod
     def _is_share(cls, value: str | float) -> str | float:

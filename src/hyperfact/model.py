@@ -1,6 +1,7 @@
 """TransEQ: one graph, one encoder, one decoder."""
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -24,13 +25,27 @@ class TransEQ(nn.Module):
         encoder: Made for this graph.
         decoder: Any.
         precision: Of weights and products; bfloat16 concerns products alone.
+        unseen: What stands for entities without a training fact once training is over. Their own
+            vector has only ever been a negative; as a factor of a product it is noise that spoils
+            what the other slots say. The mean of the other entities is neutral.
     """
 
     def __init__(
-        self, graph: KG, *, encoder: Encoder, decoder: Decoder, precision: Precision = "float32"
+        self,
+        graph: KG,
+        *,
+        encoder: Encoder,
+        decoder: Decoder,
+        precision: Precision = "float32",
+        unseen: Literal["mean", "own"] = "own",
     ) -> None:
         super().__init__()
-        self.graph, self.precision = graph, precision
+        self.graph, self.precision, self.unseen = graph, precision, unseen
+        named = np.zeros(graph.num_nodes, dtype=bool)
+        named[graph.source] = named[graph.target] = True
+        self.seen: Tensor
+        seen = torch.from_numpy(named[: graph.num_entities])
+        self.register_buffer("seen", seen, persistent=False)
         self.encoder, self.decoder = encoder, decoder
         self.to(torch.float64 if precision == "float64" else torch.float32)
 
@@ -40,7 +55,10 @@ class TransEQ(nn.Module):
         """Vectors of entities and relations; mediators have served and are gone."""
         with self._products():
             z: Representations = self.encoder(keep=keep, generator=generator)
-        return z
+        if self.training or self.unseen == "own" or bool(self.seen.all() or not self.seen.any()):
+            return z
+        mean = z.entities[self.seen].mean(dim=0)  # (dim,)
+        return replace(z, entities=torch.where(self.seen[:, None], z.entities, mean))
 
     def score_slot(
         self,

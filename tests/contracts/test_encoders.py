@@ -82,7 +82,7 @@ def test_hidden_edges_are_as_good_as_absent(form: str) -> None:
     model.eval()
     keep = model.keep_without(np.arange(0, 30, 3))
     assert 0 < int(keep.sum()) < len(keep)
-    hidden = model.encode(keep=keep).entities
+    hidden = model.encoder(keep=keep).entities
     rest = replace(
         model.graph,
         **{n: getattr(model.graph, n)[keep.numpy()] for n in ("source", "relation", "target")},
