@@ -102,7 +102,7 @@ def test_a_score_that_is_not_finite_stops_and_names_the_fact(bad: float) -> None
     graph = random_facts(20)
     model = model_of(graph)
     with torch.no_grad():
-        next(model.parameters())[3] = bad
+        next(model.parameters())[int(graph.columns.subject[0])] = bad
     with pytest.raises(NumericalError, match=r"slot .* of the fact"):
         evaluate(model, graph, KnownAnswers.build(graph))
 
