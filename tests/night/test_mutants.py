@@ -78,7 +78,17 @@ class Mutator(ast.NodeTransformer):
             node.op = other()
         return node
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """What stands for nothing stays: an empty array, the maximum of nothing."""
+        node.keywords = [k if k.arg == "initial" else self.visit(k) for k in node.keywords]
+        if not ast.unparse(node).startswith("np.zeros(0"):
+            node.func = self.visit(node.func)
+            node.args = [self.visit(argument) for argument in node.args]
+        return node
+
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            return node  # -1 stands for nowhere, and so would -2
         self.generic_visit(node)
         if isinstance(node.op, ast.Invert | ast.Not) and self._hit(node, "no negation"):
             return node.operand

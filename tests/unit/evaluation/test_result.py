@@ -9,20 +9,29 @@ import pytest
 import torch
 
 from hyperfact.batches import FactBatch
-from hyperfact.errors import DataError, FormatError, NumericalError, UnknownNameError
+from hyperfact.errors import (
+    DataError,
+    FormatError,
+    HyperfactError,
+    NumericalError,
+    UnknownNameError,
+)
 from hyperfact.evaluation import (
     SLICES,
     Background,
     Evaluation,
     GivenRanks,
+    Metrics,
     Policy,
     Ranks,
     ScoredCandidates,
     align,
+    check_invariants,
     compare,
     judge,
     rank_with,
 )
+from hyperfact.evaluation.bootstrap import resampled_means
 from hyperfact.evaluation.slices import NOT_SEEN, SEEN
 from hyperfact.facts import Fact
 from hyperfact.hkg import HKG, Splits
@@ -101,6 +110,43 @@ def test_an_interval_is_that_of_a_plain_bootstrap(found: Evaluation) -> None:
     assert interval.low == pytest.approx(low, abs=0.004)
     assert interval.high == pytest.approx(high, abs=0.004)
     assert set(found.intervals()) == {"mrr", "hits@1", "hits@3", "hits@10"}
+
+
+def test_the_number_of_resamples_is_that_asked_for(found: Evaluation) -> None:
+    values = np.ones((len(found.ranks), 2))
+    means = resampled_means(found.ranks.fact, values, resamples=17)
+    assert means.shape == (17, 2)
+    assert np.array_equal(means, np.ones((17, 2)))
+
+
+@pytest.mark.parametrize(("greater", "equal"), [(0, 0), (0, 3), (2, 0), (4, 5)])
+def test_the_expected_reciprocal_is_the_mean_over_all_places(greater: int, equal: int) -> None:
+    one = np.ones(1, dtype=np.int64)
+    ranks = Ranks(one, one, one, greater * one, equal * one, 20 * one, one / 2)
+    places = range(1 + greater, 2 + greater + equal)
+    expected = sum(1 / place for place in places) / len(places)
+    assert ranks.expected_reciprocal().tolist() == [pytest.approx(expected, abs=1e-15)]
+
+
+@pytest.mark.parametrize(
+    ("mrr", "hits", "law"),
+    [
+        (0.3, {1: 0.4, 3: 0.5, 10: 0.6}, "Hits@1 <= MRR"),
+        (0.71, {1: 0.4, 3: 0.5, 10: 0.6}, "Hits@1 <= MRR"),
+        (0.5, {1: 0.4, 3: 0.3, 10: 0.6}, "Hits@1 <= Hits@3"),
+        (0.5, {1: 0.4, 3: 0.5, 10: 0.45}, "Hits@1 <= Hits@3"),
+        (0.0, {1: 0.0, 3: 0.5, 10: 0.5}, "0 < MRR"),
+        (1.5, {1: 1.0, 3: 1.0, 10: 1.0}, "MRR <= 1"),
+    ],
+)
+def test_metrics_that_cannot_be_are_a_bug(
+    found: Evaluation, monkeypatch: pytest.MonkeyPatch, mrr: float, hits: dict[int, float], law: str
+) -> None:
+    check_invariants(found.ranks)
+    wrong = Metrics(mrr, hits, 2.0, 0.5, 10)
+    monkeypatch.setattr(Metrics, "of", lambda *_: wrong)
+    with pytest.raises(HyperfactError, match=law):
+        check_invariants(found.ranks)
 
 
 # -- comparisons ----------------------------------------------------------------------------------
