@@ -31,14 +31,22 @@ def row(
     return {"row": name, "value": value, "unit": unit, "ratio": ratio, "bound": bound, "pass": ok}
 
 
-def peak_memory(code: str) -> tuple[float, float]:
-    """Seconds and peak resident gigabytes of Python `code`, run in a fresh process."""
+def best_of_both(
+    small: Callable[[], object], large: Callable[[], object], *, repeat: int = 3
+) -> tuple[float, float]:
+    """The fastest of `repeat` runs of each, taken in turns so that both see the same machine."""
+    pairs = [(best(small, repeat=1), best(large, repeat=1)) for _ in range(repeat)]
+    return min(a for a, _ in pairs), min(b for _, b in pairs)
+
+
+def peak_memory(code: str, *, setup: str = "") -> tuple[float, float]:
+    """Seconds of Python `code` after `setup`, and peak gigabytes of both, in a fresh process."""
     tail = (
         "\nimport json, resource, sys, time\n"
         "print(json.dumps([time.perf_counter() - _start, "
         "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6]))"
     )
-    head = "import time\n_start = time.perf_counter()\n"
+    head = f"{setup}\nimport time\n_start = time.perf_counter()\n"
     done = subprocess.run(
         [sys.executable, "-c", head + code + tail], check=True, capture_output=True, text=True
     )
