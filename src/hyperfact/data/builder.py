@@ -55,6 +55,13 @@ class _Names(dict[str, int]):
         self.names.append(name)
         return found
 
+    def ids(self, names: Sequence[str]) -> Ids:
+        """The id of each of these distinct names; the first ones of a dataset come at once."""
+        if not self and Literal not in set(map(type, names)):
+            self.update(zip(names, range(len(names)), strict=True))
+            self.names.extend(names)
+        return np.array([self[name] for name in names] or [0], dtype=np.int32)
+
 
 class _Entities(_Names):
     """Entity names, with the policy for literals."""
@@ -155,8 +162,7 @@ class FactBuilder:
         values: Ids,
     ) -> None:
         """Many facts at once, as ids into these names."""
-        e = np.array([self.entities[name] for name in entities] or [0], dtype=np.int32)
-        r = np.array([self.relations[name] for name in relations] or [0], dtype=np.int32)
+        e, r = self.entities.ids(entities), self.relations.ids(relations)
         rows = self._rows
         rows.subject.frombytes(e[subject].tobytes())
         rows.relation.frombytes(r[relation].tobytes())
@@ -273,7 +279,7 @@ def _used(columns: Iterable[Columns], kind: str, size: int) -> Ids:
 def _in_order(names: list[str], used: Ids) -> tuple[Vocabulary, Ids]:
     """The vocabulary of the used names in name order, and the map from old ids to new."""
     kept = used.tolist()
-    if any(isinstance(names[i], Literal | Derived) for i in kept):
+    if Literal in set(map(type, names)):
         kept.sort(key=lambda i: name_order(names[i]))
     else:
         kept.sort(key=names.__getitem__)
