@@ -12,6 +12,7 @@ from hyperfact.draw import (
     draw_neighbourhood,
     draw_transformations,
 )
+from hyperfact.draw.svg import STYLE
 from hyperfact.draw.text import fit, is_rtl, visible, width
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.facts import Fact
@@ -133,3 +134,18 @@ def test_notebooks_show_facts_and_graphs_as_the_same_pictures() -> None:
     hkg = HKG.from_facts([FACT, WIDE])
     assert FACT._repr_svg_() == draw_fact(FACT)
     assert hkg._repr_svg_() == draw_facts(hkg)
+
+
+def test_a_strict_page_can_hold_a_picture() -> None:
+    for picture in (draw_fact(WIDE), draw_transformations(WIDE)):
+        assert not [e for e in tree(picture).iter() if e.get("style") is not None]
+    hkg = HKG.from_facts([FACT])
+    plain = draw_neighbourhood(hkg, "Turing", styled=False)
+    assert not list(tree(plain).iter(f"{SVG}style"))
+    assert draw_neighbourhood(hkg, "Turing").replace(f"<style>{STYLE}</style>", "") == plain
+
+
+def test_coloured_lines_have_a_rule_for_their_class() -> None:
+    used = set(re.findall(r"\bhue\d+\b", draw_transformations(WIDE).partition("</style>")[2]))
+    assert len(used) > 4
+    assert all(f".line.{name}{{stroke:" in STYLE for name in used)

@@ -24,8 +24,15 @@ def draw_fact(fact: Fact) -> Picture:
     return picture(_grid(panels, columns=2), str(fact))
 
 
-def draw_neighbourhood(hkg: HKG, entity: str, *, limit: int = 8) -> Picture:
-    """An entity and the first facts that it has a part in, each as a hyperedge."""
+def draw_neighbourhood(hkg: HKG, entity: str, *, limit: int = 8, styled: bool = True) -> Picture:
+    """An entity and the first facts that it has a part in, each as a hyperedge.
+
+    Args:
+        hkg: Where the facts are.
+        entity: Its name.
+        limit: How many facts at most.
+        styled: Whether it brings its style; not in a page that has `hyperfact.draw.svg.STYLE`.
+    """
     if limit < 1:
         raise UserError(f"a neighbourhood shows at least one fact, got limit {limit}")
     near = hkg.of_entity(entity)
@@ -46,7 +53,7 @@ def draw_neighbourhood(hkg: HKG, entity: str, *, limit: int = 8) -> Picture:
         note = f"{len(near) - limit:,} more facts"
         group.text(left, y, note, css="dim", anchor="start")
         group.grow(0, y + 12)
-    return picture(group, name)
+    return picture(group, name, styled=styled)
 
 
 def draw_transformations(fact: Fact) -> Picture:

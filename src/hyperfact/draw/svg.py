@@ -8,7 +8,13 @@ BOX_HEIGHT, BOX_PAD = 26, 10
 #: Line colours that stay apart on both backgrounds, also for most colour-blind people.
 HUES = ("#4477aa", "#cc6677", "#228833", "#b8860b", "#aa4499", "#0f8f9c", "#8c6d5a", "#7a7a7a")
 
-_STYLE = """
+_HUED = "".join(
+    f".hf .line.hue{i}{{stroke:{hue}}}.hf .tip.hue{i}{{fill:{hue}}}" for i, hue in enumerate(HUES)
+)
+
+#: The rules of every picture; a page that forbids styles in its markup serves them as a file.
+STYLE = (
+    """
 .hf{--bg:#fff;--ink:#1b1f24;--dim:#57606a;--line:#6e7781;--box:#f6f8fa;--edge:#d0d7de;
 --lit:#fff4ce;--litedge:#bf8700;--area:#eef4fb;--areaedge:#a9c3e0;--hub:#57606a;--ok:#1a7f37;
 --bad:#b35900;font-family:system-ui,"Segoe UI","Noto Sans",Arial,sans-serif;font-size:13px}
@@ -24,6 +30,8 @@ _STYLE = """
 .hf .line{stroke:var(--line);fill:none;stroke-width:1.3}.hf .line.main{stroke-width:2.2}
 .hf .faint{opacity:.55}.hf .tip{fill:var(--line)}
 """.replace("\n", "")
+    + _HUED
+)
 
 
 class Picture(str):
@@ -77,9 +85,8 @@ class Group:
         self, start: "Point", end: "Point", *, css: str = "", hue: str = "", arrow: bool = True
     ) -> None:
         """A straight line, with a tip at its end."""
-        paint = f' style="stroke:{hue}"' if hue else ""
         self.add(
-            f'<path class="line {css}"{paint} d="M{start[0]:.1f} {start[1]:.1f}'
+            f'<path class="line {css}{_hued(hue)}" d="M{start[0]:.1f} {start[1]:.1f}'
             f'L{end[0]:.1f} {end[1]:.1f}"/>'
         )
         if arrow:
@@ -137,18 +144,23 @@ def _tip(start: Point, end: Point, *, hue: str, css: str) -> str:
     bx, by = end[0] - size * ux, end[1] - size * uy
     points = f"{end[0]:.1f},{end[1]:.1f} {bx - half * uy:.1f},{by + half * ux:.1f} "
     points += f"{bx + half * uy:.1f},{by - half * ux:.1f}"
-    paint = f' style="fill:{hue}"' if hue else ""
     faint = " faint" if "faint" in css else ""
-    return f'<polygon class="tip{faint}"{paint} points="{points}"/>'
+    return f'<polygon class="tip{faint}{_hued(hue)}" points="{points}"/>'
 
 
-def picture(group: Group, title: str, margin: float = 16) -> Picture:
-    """The document of a group."""
+def _hued(hue: str) -> str:
+    """A class instead of a colour: strict pages allow no style in an element."""
+    return f" hue{HUES.index(hue)}" if hue else ""
+
+
+def picture(group: Group, title: str, margin: float = 16, *, styled: bool = True) -> Picture:
+    """The document of a group; without its style it is part of a page that has `STYLE`."""
+    style = f"<style>{STYLE}</style>" if styled else ""
     wide, high = group.width + 2 * margin, group.height + 2 * margin
     inner = "".join(group.marks)
     return Picture(
         f'<svg xmlns="http://www.w3.org/2000/svg" class="hf" role="img" width="{wide:.0f}" '
         f'height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"><title>{xml(visible(title))}'
-        f'</title><style>{_STYLE}</style><rect class="back" width="100%" height="100%" rx="8"/>'
+        f'</title>{style}<rect class="back" width="100%" height="100%" rx="8"/>'
         f'<g transform="translate({margin} {margin})">{inner}</g></svg>'
     )
