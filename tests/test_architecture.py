@@ -13,7 +13,7 @@ ROOT = Path(hyperfact.__file__).parent
 #: Level by level, bottom first. A room may import rooms of lower levels; on one line, only those
 #: that stand before it in the same inner tuple.
 LEVELS: tuple[tuple[tuple[str, ...], ...], ...] = (
-    (("errors", "settings", "config"),),
+    (("names", "errors", "settings", "config"),),
     (
         (
             *("ragged", "syntax", "facts", "columns", "fingerprints", "stars", "hkg"),
@@ -38,7 +38,7 @@ LEVELS: tuple[tuple[tuple[str, ...], ...], ...] = (
         ("draw",),
         ("studies",),
     ),
-    (("cli", "__main__"), ("serve",)),
+    (("serve", "cli", "__main__"),),
 )
 
 

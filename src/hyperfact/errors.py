@@ -18,6 +18,10 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+from hyperfact.names import NameIndex
+
+_FEW = 200  # names that difflib compares quickly enough
+
 
 class HyperfactError(Exception):
     """The root; catch it to catch everything that hyperfact raises on purpose."""
@@ -34,9 +38,17 @@ class UserError(HyperfactError):
 class UnknownNameError(UserError):
     """A name that no member of a family has."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, list_known: bool = True):
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str] = (),
+        *,
+        near: str | None = None,
+        list_known: bool = True,
+    ):
         names = sorted(known)
-        near = nearest(name, names)
+        near = nearest(name, names) if near is None else near
         text = f"unknown {kind} {name!r}"
         if near is not None:
             text += f"; did you mean {near!r}?"
@@ -100,12 +112,11 @@ class NumericalError(HyperfactError):
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that `name` was most likely meant to be, if any is near."""
-    folded = {n.casefold(): n for n in reversed(list(known))}
+    names = list(known)
+    if len(names) > _FEW:
+        found = NameIndex(names).nearest(name)
+        return None if found is None else names[found]
+    folded = {n.casefold(): n for n in reversed(names)}
     asked = name.casefold()
-    if asked in folded:
-        return folded[asked]
-    keys = list(folded)
-    if len(keys) > 200_000:  # difflib compares with each; a long list is cut to one beginning
-        keys = [key for key in keys if key[:2] == asked[:2]]
-    close = get_close_matches(asked, keys, n=1, cutoff=0.6)
+    close = [asked] if asked in folded else get_close_matches(asked, folded, n=1, cutoff=0.6)
     return folded[close[0]] if close else None

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, ClassVar, Self, overload
 
 from hyperfact.errors import DataError, UnknownNameError
+from hyperfact.names import NameIndex
 from hyperfact.syntax import quote, quote_literal
 
 
@@ -144,11 +145,12 @@ def show(name: str) -> str:
 class Vocabulary(Sequence[str]):
     """The names of a graph's entities or relations; the id of a name is its place."""
 
-    __slots__ = ("_index", "_names")
+    __slots__ = ("_index", "_names", "_search")
 
     def __init__(self, names: Iterable[str] = ()):
         self._names: tuple[str, ...] = tuple(names)
         self._index: dict[str, int] = {name: i for i, name in enumerate(self._names)}
+        self._search: NameIndex | None = None
         if len(self._index) != len(self._names):
             twice = next(n for i, n in enumerate(self._names) if self._index[n] != i)
             raise DataError(f"the name {twice!r} stands twice in a vocabulary")
@@ -157,8 +159,16 @@ class Vocabulary(Sequence[str]):
         """The id of a name; an unknown one is an error that names the nearest."""
         found = self.get(name)
         if found is None:
-            raise UnknownNameError(kind, name, self._names, list_known=False)
+            near = self.search.nearest(name)
+            raise UnknownNameError(kind, name, near=None if near is None else self[near])
         return found
+
+    @property
+    def search(self) -> NameIndex:
+        """An index of the names by how they read; made when first needed."""
+        if self._search is None:
+            self._search = NameIndex(self._names)
+        return self._search
 
     def get(self, name: str) -> int | None:
         """The id of a name, or of the literal with this text, or None."""
