@@ -10,12 +10,19 @@ from typing import Any
 from benchmarks.measure import best, best_of_both, peak_memory, row
 from hyperfact.data import load, write
 from hyperfact.hkg import HKG
+from hyperfact.memory import keep_freed_memory
 from hyperfact.queries import KnownAnswers
 
-_IMPORT = "from hyperfact.data import load\nimport hyperfact.queries"
+_IMPORT = """
+from hyperfact.data import load
+from hyperfact.memory import keep_freed_memory
+import hyperfact.queries
+keep_freed_memory()
+"""
 
 
 def rows() -> Iterator[dict[str, Any]]:
+    keep_freed_memory()  # as the command line does
     yield from _real()
     with tempfile.TemporaryDirectory() as folder:
         yield from _generated(Path(folder))

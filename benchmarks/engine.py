@@ -23,8 +23,8 @@ from hyperfact.evaluation import evaluate
 from hyperfact.experiment import run
 from hyperfact.facts import Fact, Vocabulary
 from hyperfact.hkg import HKG, Columns, Splits
-from hyperfact.kernels.memory import keep_freed_memory
 from hyperfact.kg import KG
+from hyperfact.memory import keep_freed_memory
 from hyperfact.objective import make_objective
 from hyperfact.queries import KnownAnswers, Queries
 from hyperfact.ragged import offsets_of

@@ -17,7 +17,7 @@ from hyperfact.decoders.base import put
 from hyperfact.evaluation import Background, evaluate
 from hyperfact.facts import Fact
 from hyperfact.hkg import HKG, Splits
-from hyperfact.kernels.memory import keep_freed_memory
+from hyperfact.memory import keep_freed_memory
 from hyperfact.model import TransEQ
 from hyperfact.queries import KnownAnswers, Queries
 from hyperfact.ragged import group

@@ -1,7 +1,6 @@
 """How a benchmark measures: the best of several runs, and peak memory in a process of its own."""
 
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -43,8 +42,8 @@ def best_of_both(
 def peak_memory(code: str, *, setup: str = "") -> tuple[float, float]:
     """Seconds of Python `code` after `setup`, and peak gigabytes of both, in a fresh process."""
     tail = (
-        "\nimport json, time\nfrom benchmarks.measure import peak\n"
-        "print(json.dumps([time.perf_counter() - _start, peak()]))"
+        "\nimport json, time\nfrom hyperfact.memory import peak_memory\n"
+        "print(json.dumps([time.perf_counter() - _start, peak_memory() / 1e9]))"
     )
     head = f"{setup}\nimport time\n_start = time.perf_counter()\n"
     done = subprocess.run(
@@ -52,15 +51,3 @@ def peak_memory(code: str, *, setup: str = "") -> tuple[float, float]:
     )
     seconds, gigabytes = json.loads(done.stdout.splitlines()[-1])
     return seconds, gigabytes
-
-
-def peak() -> float:
-    """Most gigabytes that this process has held.
-
-    The kernel's own figure, where it gives one: getrusage counts what the parent held at the fork.
-    """
-    try:
-        with open("/proc/self/status", encoding="ascii") as status:
-            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1e6
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

@@ -13,7 +13,7 @@ ROOT = Path(hyperfact.__file__).parent
 #: Level by level, bottom first. A room may import rooms of lower levels; on one line, only those
 #: that stand before it in the same inner tuple.
 LEVELS: tuple[tuple[tuple[str, ...], ...], ...] = (
-    (("names", "errors", "settings", "config"),),
+    (("names", "errors", "settings", "config"), ("memory",)),
     (
         (
             *("ragged", "syntax", "facts", "columns", "fingerprints", "stars", "hkg"),
@@ -87,7 +87,17 @@ def test_imports_point_down(path: Path) -> None:
 
 #: Only these touch files, clock, environment or streams.
 WORLD = {
-    *("config", "data", "exports", "artifacts", "sidecar", "predictions", "experiment", "takeaway"),
+    *(
+        "memory",
+        "config",
+        "data",
+        "exports",
+        "artifacts",
+        "sidecar",
+        "predictions",
+        "experiment",
+        "takeaway",
+    ),
     *("storage", "checkpoints", "provenance", "cli", "serve", "studies"),
 }
 

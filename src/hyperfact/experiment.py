@@ -29,7 +29,7 @@ from hyperfact.errors import ConfigError, HyperfactError, UserError
 from hyperfact.evaluation import Background, evaluate
 from hyperfact.fitting import Epoch, Event, Fit, Guard, Interruption, Keeper, Open, Watch, snapshot
 from hyperfact.hkg import HKG, Splits
-from hyperfact.kernels.memory import keep_freed_memory
+from hyperfact.memory import keep_freed_memory
 from hyperfact.objective import make_objective
 from hyperfact.provenance import passport, refuse_other
 from hyperfact.runs import (

@@ -4,8 +4,6 @@ First a bound on memory from sizes alone, before anything large is allocated; th
 seconds: a few steps, some ranked queries, one checkpoint in memory.
 """
 
-import resource
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -22,6 +20,7 @@ from hyperfact.experiment import Story, limits_of, policy_of, representations
 from hyperfact.fitting import Open, snapshot
 from hyperfact.hkg import HKG, Splits
 from hyperfact.kg import KG
+from hyperfact.memory import peak_memory
 
 _CELLS = 2**25  # scores that exist at once while ranking, at most
 _WARM_UP = 2  # steps that are not timed: kernels are loaded, memory is touched
@@ -45,12 +44,6 @@ class Forecast:
     def as_dict(self) -> dict[str, Any]:
         """For machines."""
         return asdict(self)
-
-
-def peak_memory() -> int:
-    """The most memory that this process has used so far, in bytes."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def estimate_memory(config: ExperimentConfig, graph: KG) -> int:

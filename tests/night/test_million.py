@@ -17,6 +17,7 @@ from hyperfact.facts import Fact, Vocabulary
 from hyperfact.decoders import DECODERS
 from hyperfact.hkg import HKG, Columns
 from hyperfact.kg import Representations
+from hyperfact.memory import peak_memory
 from hyperfact.queries import KnownAnswers
 size, dim, queries = 1_000_000, 200, {queries}
 generator = torch.Generator().manual_seed(0)
@@ -36,7 +37,7 @@ start = time.process_time()
 with torch.no_grad():
     found = rank_with(score, graph, KnownAnswers.build(graph), limits=Limits(128))
 seconds = time.process_time() - start  # of both threads; others share the machine
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+peak = peak_memory() / 1e9
 print(json.dumps([seconds, peak, found.metrics.ranks, found.candidates]))
 """
 

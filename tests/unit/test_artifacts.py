@@ -25,7 +25,7 @@ from hyperfact.errors import DataError, HyperfactError, UnknownNameError
 from hyperfact.evaluation import evaluating
 from hyperfact.experiment import Run, evaluate_split, open_run, run
 from hyperfact.hkg import Splits
-from hyperfact.plan import peak_memory
+from hyperfact.memory import peak_memory
 from hyperfact.queries import Queries
 from tests.support.crashes import crash_config
 from tests.unit.test_experiment import splits_of

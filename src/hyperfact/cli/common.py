@@ -17,6 +17,7 @@ from rich.table import Table
 
 from hyperfact import __version__
 from hyperfact.errors import HyperfactError
+from hyperfact.memory import keep_freed_memory
 
 app = typer.Typer(
     name="hyperfact",
@@ -73,6 +74,7 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; the exit codes are those of docs/reference/exit-codes.md."""
     _state["debug"] = False
+    keep_freed_memory()
     logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.WARNING, force=True)
     words = list(sys.argv[1:] if arguments is None else arguments)
     sys.exit(_run(words or ["--help"]))

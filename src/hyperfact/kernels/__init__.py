@@ -6,7 +6,6 @@ from hyperfact.kernels.compose import COMPOSITIONS, Composition, compose_aggrega
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16, softmax_cross_entropy
 from hyperfact.kernels.dropout import dropout
 from hyperfact.kernels.graph import EdgeIndex
-from hyperfact.kernels.memory import keep_freed_memory
 from hyperfact.kernels.ranking import RankCounts, count_rivals
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
 
@@ -23,7 +22,6 @@ __all__ = [
     "count_rivals",
     "dropout",
     "has_fast_bfloat16",
-    "keep_freed_memory",
     "softmax_cross_entropy",
     "softmax_loss_",
 ]

@@ -1,8 +1,6 @@
-"""New tensors for results of kernels, and how the process keeps its memory."""
+"""New tensors for results of kernels."""
 
-import ctypes
 import math
-import os
 
 import numpy as np
 import torch
@@ -10,8 +8,6 @@ from torch import Tensor
 
 from hyperfact.kernels.jit import Array
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
-_KEEP_BYTES = 2**31 - 1
 _ALIGNMENT = 64
 
 
@@ -31,22 +27,3 @@ def empty_aligned(like: Tensor, *shape: int) -> Tensor:
 def array(tensor: Tensor) -> Array:
     """See a CPU tensor as a C-contiguous NumPy array, without a copy where possible."""
     return tensor.detach().contiguous().numpy()
-
-
-def keep_freed_memory() -> bool:
-    """Let this process reuse large freed blocks; call it once before training.
-
-    Without this glibc returns each large tensor to the system and the next one is paid for again,
-    page by page. It concerns the whole process, so that nothing here calls it unasked.
-
-    Returns:
-        Whether the C library took the settings.
-    """
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch reads it at its first allocation
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):  # another C library
-        return False
-    return all(
-        mallopt(option, _KEEP_BYTES) == 1 for option in (_M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD)
-    )

@@ -37,7 +37,7 @@ def _read(source: Source, builder: FactBuilder) -> None:
             builder.add_ids(
                 [_unmark(name) for name in entities] if literals else entities,
                 [Derived(name) if name in derived else name for name in relations],
-                *_columns(db),
+                *_columns(source, db),
             )
     except duckdb.Error as error:
         reason = str(error).partition("\n")[0]
@@ -65,13 +65,15 @@ def _open(source: Source, db: duckdb.DuckDBPyConnection) -> bool:
     bad = db.execute(
         "SELECT count(*) FROM fact WHERE s IS NULL OR r IS NULL OR o IS NULL OR a IS NULL"
         " OR v IS NULL OR len(a) != len(v)"
-        " OR list_contains(list_transform(a, lambda x: x IS NULL), true)"
-        " OR list_contains(list_transform(v, lambda x: x IS NULL), true)"
     ).fetchall()[0][0]
     if bad:
-        reason = f"{bad} rows have an empty field, or attributes and values of different length"
-        raise FormatError(source.path, None, reason)
+        raise _unusable(source, bad)
     return literals
+
+
+def _unusable(source: Source, rows: int) -> FormatError:
+    reason = f"{rows} rows have an empty field, or attributes and values of different length"
+    return FormatError(source.path, None, reason)
 
 
 def _marked(found: dict[str, str]) -> tuple[str, str, str]:
@@ -100,7 +102,7 @@ def _number(db: duckdb.DuckDBPyConnection) -> None:
         parts = [f"SELECT {c} AS n FROM fact" for c in first] + [f"SELECT unnest({rest}) FROM fact"]
         db.execute(
             f"CREATE TEMP TABLE {kind} AS SELECT n, (row_number() OVER (ORDER BY n) - 1)::INTEGER "
-            f"AS id FROM (SELECT DISTINCT n FROM ({' UNION ALL '.join(parts)}))"
+            f"AS id FROM (SELECT DISTINCT n FROM ({' UNION ALL '.join(parts)}) WHERE n IS NOT NULL)"
         )
 
 
@@ -117,7 +119,9 @@ def _derived(db: duckdb.DuckDBPyConnection) -> set[str]:
     return set(json.loads(rows[0][0])) if rows else set()
 
 
-def _columns(db: duckdb.DuckDBPyConnection) -> tuple[Ids, Ids, Ids, Places, Ids, Ids]:
+def _columns(
+    source: Source, db: duckdb.DuckDBPyConnection
+) -> tuple[Ids, Ids, Ids, Places, Ids, Ids]:
     """Facts as ids. Joins lose the order, so each row carries its place and is put there."""
     main = db.execute(
         "SELECT fact.rowid AS f, se.id AS s, re.id AS r, oe.id AS o, len(a)::INTEGER AS n "
@@ -131,6 +135,12 @@ def _columns(db: duckdb.DuckDBPyConnection) -> tuple[Ids, Ids, Ids, Places, Ids,
     ).fetchnumpy()
     s, r, o, n = (_placed(main[c], main["f"]) for c in "sron")
     offsets = offsets_of(n)
+    if len(pairs["f"]) != offsets[-1]:  # an empty item of a list is joined with no name
+        empty = " OR ".join(
+            f"list_contains(list_transform({c}, lambda x: x IS NULL), true)" for c in "av"
+        )
+        bad = db.execute(f"SELECT count(*) FROM fact WHERE {empty}").fetchall()[0][0]
+        raise _unusable(source, bad)
     a, v = (_placed(pairs[c], offsets[pairs["f"]] + pairs["k"] - 1) for c in "av")
     return s, r, o, offsets, a, v
 
