@@ -25,7 +25,7 @@ LEVELS: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("model",), ("stats", "audit"), ("exports",)),
     (("objective",), ("evaluation",)),
     (
-        ("training",),
+        ("averaging", "training"),
         ("storage", "artifacts", "checkpoints", "catalog", "sidecar"),
         ("predictions",),
     ),

@@ -145,6 +145,13 @@ class TrainingConfig(Section):
         default="auto",
         description="auto: bfloat16 products where the processor has them, else float32",
     )
+    average: float = Field(
+        default=0.0,
+        ge=0.0,
+        lt=1.0,
+        description="judge and keep a moving mean of the weights, of which this share stays after "
+        "each step, such as 0.99; 0: the weights themselves",
+    )
     validate_every: int = Field(default=5, ge=0, description="epochs between validations; 0: never")
     validate_facts: int = Field(default=0, ge=0, description="validate on so many facts; 0: on all")
     patience: int = Field(

@@ -119,11 +119,15 @@ class Fit:
 
     def _close_epoch(self) -> Epoch:
         number = self.trainer.epoch
-        score = self.validate() if self.validate is not None and self._is_due(number) else None
+        score = None
+        if self.validate is not None and self._is_due(number):
+            with self.trainer.averaged():
+                score = self.validate()
         with self.guard.hold():
             better = score is not None and self.stopping.update(score)
             if better:
-                self.best_epoch, self.best = number, snapshot(self.trainer.model)
+                with self.trainer.averaged():
+                    self.best_epoch, self.best = number, snapshot(self.trainer.model)
             epoch = Epoch(
                 number,
                 self._loss / self._items,
@@ -142,9 +146,11 @@ class Fit:
         return bool(every) and (epoch % every == 0 or epoch == last)
 
     def choose_best(self) -> None:
-        """Give the model the weights that were best at validation; the end of a training."""
+        """Give the model the weights to keep, the best at validation; the end of a training."""
         if self.best:
             self.trainer.model.load_state_dict(self.best)
+        elif self.trainer.average is not None:
+            self.trainer.model.load_state_dict(self.trainer.average.mean)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything that decides how it goes on, as JSON and as tensors."""

@@ -53,11 +53,12 @@ def estimate_memory(config: ExperimentConfig, graph: KG) -> int:
     has_graph = config.encoder.name != "lookup"
     nodes = graph.num_entities + (graph.num_mediators if has_graph else 0)
     weights = (nodes + len(graph.relations)) * dim * size
-    state = 5 * weights  # weights, gradient, two moments, best so far
+    copies = 6 if config.training.average else 5  # weights, gradient, two moments, best, mean
+    state = copies * weights
     activations = 3 * layers * nodes * dim * size if has_graph else 0
     batch = min(config.training.micro_batch, config.training.batch_size)
     scores = max(min(_CELLS, config.evaluation.batch_size * graph.num_entities) * size, batch * dim)
-    checkpoint = 4 * weights
+    checkpoint = (copies - 1) * weights
     return state + max(activations, checkpoint, scores)
 
 

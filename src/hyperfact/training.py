@@ -4,6 +4,7 @@ It knows neither validation nor disk. Random numbers come from the generator tha
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hyperfact.averaging import Average
 from hyperfact.config import OptimizerConfig, TrainingConfig
 from hyperfact.errors import NumericalError
 from hyperfact.kg import Representations
@@ -65,6 +67,7 @@ class Trainer:
         self.training, self.settings = training, optimizer
         self.hide_targets, self.generator = hide_targets, generator
         self.optimizer = make_optimizer(model, optimizer)
+        self.average = Average(model, training.average) if training.average else None
         self.epoch = 0  # epochs begun
         self.step = 0  # steps done in this epoch
         self.order: Array = np.zeros(0, dtype=np.int64)  # items of the epoch, as drawn
@@ -126,8 +129,14 @@ class Trainer:
                 "a smaller optimizer.lr or optimizer.clip_norm may help"
             )
         self.optimizer.step()
+        if self.average is not None:
+            self.average.update()
         self.step = step
         return report
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """Meanwhile the model has the weights that are to be judged and kept."""
+        return nullcontext() if self.average is None else self.average.in_model()
 
     def state(self) -> tuple[dict[str, int], dict[str, Tensor]]:
         """All that decides how training goes on: numbers, and tensors that training changes."""
@@ -138,7 +147,11 @@ class Trainer:
         tensors["order"] = torch.from_numpy(self.order)
         if self.hidden is not None:
             tensors["hidden"] = self.hidden
-        return {"epoch": self.epoch, "step": self.step}, tensors
+        numbers = {"epoch": self.epoch, "step": self.step}
+        if self.average is not None:
+            numbers["averaged"] = self.average.steps
+            tensors |= {f"average.{name}": t for name, t in self.average.mean.items()}
+        return numbers, tensors
 
     def restore(self, numbers: Mapping[str, int], tensors: Mapping[str, Tensor]) -> None:
         """Take up a state; nothing of it is shared afterwards."""
@@ -153,6 +166,8 @@ class Trainer:
         self.generator.set_state(tensors["generator"])
         self.order = tensors["order"].clone().numpy()
         self.hidden = tensors["hidden"].clone() if "hidden" in tensors else None
+        if self.average is not None:
+            self.average.restore(under("average.", tensors), numbers["averaged"])
 
     def _clip(self) -> float:
         """The norm of the gradient, which is scaled down to the limit if there is one."""
