@@ -1,0 +1,1 @@
+"""Trained runs over HTTP: a JSON API and a page (extra `serve`)."""

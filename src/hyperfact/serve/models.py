@@ -1,0 +1,203 @@
+"""The runs that a service answers from, by name."""
+
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from hyperfact.errors import StorageError, UnknownNameError, UserError
+from hyperfact.facts import Fact
+from hyperfact.hkg import HKG, Splits
+from hyperfact.predict import Predictor
+from hyperfact.ragged import Array, owners_of, places_of
+
+Kind = Literal["entity", "relation"]
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A name and the number of facts in which it stands."""
+
+    name: str
+    facts: int
+
+
+class Served:
+    """One run with what a service wants to know beside answers.
+
+    Args:
+        name: In addresses.
+        predictor: Of the run.
+        lock: Held by whoever computes with the predictor.
+    """
+
+    def __init__(self, name: str, predictor: Predictor, lock: threading.Lock) -> None:
+        self.name, self.predictor, self.lock = name, predictor, lock
+
+    @property
+    def splits(self) -> Splits:
+        """The facts of the run."""
+        return self.predictor.splits
+
+    @cached_property
+    def _counts(self) -> dict[Kind, Array]:
+        """The number of facts of every entity and of every relation, attributes included."""
+        totals: dict[Kind, Array] = {
+            "entity": np.zeros(len(self.splits.entities), dtype=np.int64),
+            "relation": np.zeros(len(self.splits.relations), dtype=np.int64),
+        }
+        for part in self.splits.values():
+            for kind, counts in totals.items():
+                counts += _facts_of_each(part, kind, len(counts))
+        return totals
+
+    def search(self, kind: Kind, text: str, limit: int) -> list[Found]:
+        """Names that begin so, that have such a word, or that are alike; frequent ones first."""
+        names = self.splits.entities if kind == "entity" else self.splits.relations
+        counts = self._counts[kind]
+        ids = names.search.search(text, limit, weights=counts)
+        return [Found(names[i], int(counts[i])) for i in ids]
+
+    def facts_of(self, entity: str, offset: int, limit: int) -> tuple[int, list[tuple[str, Fact]]]:
+        """How many facts an entity has in all splits, and some of them with their split.
+
+        Raises:
+            UnknownNameError: There is no such entity.
+        """
+        e = self.splits.entities.id(entity, "entity")
+        found: list[tuple[str, Fact]] = []
+        total = 0
+        for split, part in self.splits.items():
+            rows = part.rows_of_entity(e)
+            first = max(0, offset - total)
+            wanted = rows[first : first + limit - len(found)] if len(found) < limit else rows[:0]
+            found += [(split, part[int(row)]) for row in wanted]
+            total += len(rows)
+        return total, found
+
+    def attributes_of(self, relation: str) -> list[Found]:
+        """The attributes that stand with a relation, those with most facts first.
+
+        Raises:
+            UnknownNameError: There is no such relation.
+        """
+        names = self.splits.relations
+        r = names.id(relation, "relation")
+        counts = np.zeros(len(names), dtype=np.int64)
+        for part in self.splits.values():
+            c = part.columns
+            places = places_of(c.offsets, np.flatnonzero(c.relation == r))
+            counts += np.bincount(c.attributes[places], minlength=len(names))
+        order = np.argsort(-counts, kind="stable")
+        return [Found(names[i], int(counts[i])) for i in order[: (counts > 0).sum()].tolist()]
+
+    def card(self) -> dict[str, Any]:
+        """What the run is, and how well it did."""
+        config, stored = self.predictor.config, self.predictor.stored
+        results = {} if stored is None else dict(stored.metrics)
+        return {
+            "name": self.name,
+            "dataset": self.splits.name,
+            "encoder": config.encoder.name,
+            "decoder": config.decoder.name,
+            "entities": len(self.splits.entities),
+            "relations": len(self.splits.relations),
+            "facts": {split: len(part) for split, part in self.splits.items()},
+            "metrics": plain(results),
+            "protocol": plain({} if stored is None else stored.manifest.get("policy", {})),
+        }
+
+
+class Models(Mapping[str, Served]):
+    """All runs of a service; one of them computes at a time."""
+
+    def __init__(self, predictors: Mapping[str, Predictor]) -> None:
+        self.lock = threading.Lock()
+        self._served = {n: Served(n, p, self.lock) for n, p in predictors.items()}
+
+    @classmethod
+    def load(cls, runs: Sequence[str], *, data_dir: Path | None = None) -> "Models":
+        """Load runs.
+
+        Args:
+            runs: Directories, each as `PATH` or `NAME=PATH`.
+            data_dir: Where benchmarks lie, if not where they lay then.
+
+        Raises:
+            UserError: A run that cannot be read, or a name that is no name or stands twice.
+        """
+        paths: dict[str, Path] = {}
+        for text in runs:
+            name, path = _named(text)
+            if name in paths:
+                raise UserError(f"two runs are called {name!r}; give one a name: NAME={path}")
+            paths[name] = path
+        return cls({name: _load(path, data_dir) for name, path in paths.items()})
+
+    def __getitem__(self, name: str) -> Served:
+        return self._served[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._served)
+
+    def __len__(self) -> int:
+        return len(self._served)
+
+    def get_known(self, name: str) -> Served:
+        """The run of this name.
+
+        Raises:
+            UnknownNameError: There is none.
+        """
+        if name not in self._served:
+            raise UnknownNameError("model", name, self._served)
+        return self._served[name]
+
+
+def _named(text: str) -> tuple[str, Path]:
+    """The name in addresses and the directory."""
+    given, mark, rest = text.partition("=")
+    if mark and _NAME.fullmatch(given):
+        return given, Path(rest)
+    path = Path(text)
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).lstrip("._-")[:64] or "run"
+    return name, path
+
+
+def _load(path: Path, data_dir: Path | None) -> Predictor:
+    try:
+        return Predictor.load(path, data_dir=data_dir)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except StorageError as error:
+        raise UserError(str(error)) from error
+
+
+def _facts_of_each(graph: HKG, kind: Kind, size: int) -> Array:  # (size,)
+    """In how many facts each id stands; a fact counts once, however often it holds the id."""
+    c = graph.columns
+    here, inside = (
+        ([c.subject, c.object], c.values) if kind == "entity" else ([c.relation], c.attributes)
+    )
+    rows = [np.arange(len(graph))] * len(here)
+    row = np.concatenate([*rows, owners_of(c.offsets)])
+    codes = np.unique(row * size + np.concatenate([*here, inside]))
+    counts: Array = np.bincount(codes % size, minlength=size)
+    return counts
+
+
+def plain(value: Any) -> Any:
+    """The same for JSON, which knows neither NaN nor infinity."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,186 @@
+"""The shapes of what the JSON API sends back."""
+
+from typing import Any
+
+from typing_extensions import TypedDict
+
+
+class Health(TypedDict):
+    """The service answers."""
+
+    status: str
+
+
+class Card(TypedDict):
+    """A run: what it is, and how well it did."""
+
+    name: str
+    dataset: str
+    encoder: str
+    decoder: str
+    entities: int
+    relations: int
+    facts: dict[str, int]
+    metrics: dict[str, Any]
+    protocol: dict[str, Any]
+
+
+class ModelList(TypedDict):
+    """All runs."""
+
+    models: list[Card]
+
+
+class FoundName(TypedDict):
+    """A name and the number of its facts."""
+
+    name: str
+    facts: int
+
+
+class NameList(TypedDict):
+    """Names, best first."""
+
+    names: list[FoundName]
+
+
+class AttributeList(TypedDict):
+    """Attributes, frequent ones first."""
+
+    attributes: list[FoundName]
+
+
+class FactRow(TypedDict):
+    """A fact and the split that holds it."""
+
+    subject: str
+    relation: str
+    object: str
+    qualifiers: list[tuple[str, str]]
+    split: str
+    text: str
+
+
+class FactList(TypedDict):
+    """Some facts of an entity, and how many it has."""
+
+    total: int
+    facts: list[FactRow]
+
+
+class AnswerRow(TypedDict):
+    """One answer."""
+
+    rank: int
+    name: str
+    score: float
+    probability: float
+    where: list[str]
+    known: bool
+
+
+class AnswerList(TypedDict):
+    """The answers to a question."""
+
+    question: str
+    candidates: int
+    calibrated: bool
+    answers: list[AnswerRow]
+
+
+class PartRow(TypedDict):
+    """A known part of a question, and the answer without it."""
+
+    part: str
+    text: str
+    how: str
+    score: float
+    rank: float
+    score_change: float
+    log_probability_change: float
+
+
+class SupportRow(TypedDict):
+    """A training fact near an answer."""
+
+    fact: str
+    nearness: float
+    shared: list[str]
+    effect: float | None
+
+
+#: A path from a known entity to the answer; `from` is a word of Python, so no class can name it.
+PathRow = TypedDict("PathRow", {"from": str, "to": str, "through": list[str], "facts": list[str]})
+
+
+class ExplanationReply(TypedDict):
+    """What speaks for an answer."""
+
+    question: str
+    answer: str
+    rank: float
+    candidates: int
+    score: float
+    probability: float
+    parts: list[PartRow]
+    support: list[SupportRow]
+    paths: list[PathRow]
+    approximate: bool
+    note: str
+
+
+class MoveRow(TypedDict):
+    """Where an answer stood and stands."""
+
+    name: str
+    before: int
+    probability_before: float
+    after: int
+    probability_after: float
+    rise: int
+
+
+class WhatIfReply(TypedDict):
+    """Two rankings side by side."""
+
+    before: str
+    after: str
+    moves: list[MoveRow]
+
+
+class ErrorText(TypedDict):
+    """A code that stays the same, and one line for people."""
+
+    code: str
+    message: str
+
+
+class ErrorReply(TypedDict):
+    """What is wrong."""
+
+    error: ErrorText
+
+
+class BatchReply(TypedDict):
+    """Answers in the order of the questions; an error where a question is wrong."""
+
+    answers: list[AnswerList | ErrorReply]
+
+
+class MapPoint(TypedDict):
+    """A name on the map."""
+
+    name: str
+    kind: str
+    x: float
+    y: float
+    group: str
+
+
+class MapReply(TypedDict):
+    """The map of a run."""
+
+    points: list[MapPoint]
+    method: str
+    shown: int
+    of: int

@@ -1,0 +1,190 @@
+"""The JSON API: each endpoint reads a request, lets it be computed, and writes the result."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+from starlette.requests import Request as Http
+from starlette.responses import Response
+from starlette.routing import Route
+
+from hyperfact.errors import HyperfactError
+from hyperfact.explain import explain, whatif
+from hyperfact.serve import wire
+from hyperfact.serve.batching import WIDEST, Query, Turns, to_json
+from hyperfact.serve.guard import Refusal, error_body
+from hyperfact.serve.models import Found, Models, Served
+from hyperfact.serve.openapi import document
+from hyperfact.serve.projection import projection
+
+Shape = TypeVar("Shape", bound=BaseModel)
+Endpoint = Callable[[Http], Awaitable[Response]]
+
+
+class Api:
+    """The endpoints over some runs.
+
+    Args:
+        models: The runs.
+        turns: Where answers are computed.
+    """
+
+    def __init__(self, models: Models, turns: Turns) -> None:
+        self.models, self.turns = models, turns
+
+    def routes(self) -> list[Route]:
+        """All of them; there is nothing that changes a run or the service."""
+        model = "/api/models/{model}"
+        gets: dict[str, Endpoint] = {
+            "/api/health": self.health,
+            "/api/openapi.json": self.openapi,
+            "/api/models": self.list_models,
+            f"{model}/search": self.search,
+            f"{model}/facts": self.facts,
+            f"{model}/slots": self.slots,
+            f"{model}/map": self.show_map,
+        }
+        posts: dict[str, Endpoint] = {
+            f"{model}/predict": self.predict,
+            f"{model}/explain": self.explain,
+            f"{model}/what-if": self.what_if,
+            f"{model}/batch": self.batch,
+        }
+        return [
+            *(Route(path, end, methods=["GET"]) for path, end in gets.items()),
+            *(Route(path, end, methods=["POST"]) for path, end in posts.items()),
+        ]
+
+    async def health(self, request: Http) -> Response:
+        """Whether the service answers."""
+        _query(wire.Query, request)
+        return _json({"status": "ok"})
+
+    async def openapi(self, request: Http) -> Response:
+        """The description of all this."""
+        _query(wire.Query, request)
+        return _json(document())
+
+    async def list_models(self, request: Http) -> Response:
+        """The runs."""
+        _query(wire.Query, request)
+        return _json({"models": [served.card() for served in self.models.values()]})
+
+    async def search(self, request: Http) -> Response:
+        """Names."""
+        served, asked = self._served(request), _query(wire.Search, request)
+        found = await self.turns.look(lambda: served.search(asked.kind, asked.q, asked.limit))
+        return _json({"names": _found(found)})
+
+    async def facts(self, request: Http) -> Response:
+        """The facts of an entity."""
+        served, asked = self._served(request), _query(wire.Facts, request)
+        total, facts = await self.turns.look(
+            lambda: served.facts_of(asked.entity, asked.offset, asked.limit)
+        )
+        rows = [
+            {
+                "subject": fact.subject,
+                "relation": fact.relation,
+                "object": fact.object,
+                "qualifiers": [list(pair) for pair in fact.qualifiers],
+                "split": split,
+                "text": str(fact),
+            }
+            for split, fact in facts
+        ]
+        return _json({"total": total, "facts": rows})
+
+    async def slots(self, request: Http) -> Response:
+        """The attributes of a relation."""
+        served, asked = self._served(request), _query(wire.Slots, request)
+        found = await self.turns.look(lambda: served.attributes_of(asked.relation))
+        return _json({"attributes": _found(found)})
+
+    async def show_map(self, request: Http) -> Response:
+        """All names in two dimensions."""
+        served = self._served(request)
+        _query(wire.Query, request)
+
+        def compute() -> bytes:
+            return to_json(projection(served.predictor).as_dict())
+
+        return _bytes(await self.turns.run(served, compute))
+
+    async def predict(self, request: Http) -> Response:
+        """The best answers to a question."""
+        served, asked = self._served(request), await _body(wire.Predict, request)
+        return _bytes(await self.turns.ask(served, Query(asked.question, asked.request)))
+
+    async def explain(self, request: Http) -> Response:
+        """What speaks for an answer."""
+        served, asked = self._served(request), await _body(wire.Explain, request)
+
+        def compute() -> bytes:
+            found = explain(served.predictor, asked.question, asked.answer, count=asked.count)
+            return to_json(found.as_dict())
+
+        return _bytes(await self.turns.run(served, compute))
+
+    async def what_if(self, request: Http) -> Response:
+        """The same question with other qualifiers."""
+        served, asked = self._served(request), await _body(wire.WhatIf, request)
+
+        def compute() -> bytes:
+            found = whatif(
+                served.predictor, asked.question, asked.changes, k=asked.k, known=asked.known
+            )
+            return to_json(found.as_dict())
+
+        return _bytes(await self.turns.run(served, compute))
+
+    async def batch(self, request: Http) -> Response:
+        """Many questions; between its turns those of others are answered."""
+        served, asked = self._served(request), await _body(wire.Batch, request)
+        queries = [Query(text, asked.request) for text in asked.questions]
+        different = list(dict.fromkeys(queries))
+        parts: dict[Query, bytes] = {}
+        for start in range(0, len(different), WIDEST):
+            some = different[start : start + WIDEST]
+            waiting = [self.turns.ask(served, query) for query in some]
+            found = await asyncio.gather(*waiting, return_exceptions=True)
+            parts.update(zip(some, map(_part, found), strict=True))
+        return _bytes(b'{"answers":[' + b",".join(parts[q] for q in queries) + b"]}")
+
+    def _served(self, request: Http) -> Served:
+        return self.models.get_known(request.path_params["model"])
+
+
+def _part(found: bytes | BaseException) -> bytes:
+    """One item of a batch: answers, or what is wrong with the question."""
+    if isinstance(found, HyperfactError):
+        return error_body(found)
+    if isinstance(found, BaseException):
+        raise found
+    return found
+
+
+def _query(shape: type[Shape], request: Http) -> Shape:
+    return wire.read_query(shape, request.query_params.multi_items())
+
+
+async def _body(shape: type[Shape], request: Http) -> Shape:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal(415, "the content type of a request is application/json")
+    if request.query_params:
+        raise wire.WireError("this address takes no parameters; they belong into the body")
+    return wire.read_body(shape, await request.body())
+
+
+def _found(found: Sequence[Found]) -> list[dict[str, Any]]:
+    return [{"name": one.name, "facts": one.facts} for one in found]
+
+
+def _json(value: Any) -> Response:
+    return _bytes(to_json(value))
+
+
+def _bytes(body: bytes) -> Response:
+    return Response(body, media_type="application/json")
