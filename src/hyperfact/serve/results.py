@@ -1,0 +1,238 @@
+"""What the page of a question shows: answers, moves, an explanation, ways to change it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hyperfact.errors import UnknownNameError, UserError
+from hyperfact.explain import Change, Explanation, WhatIf, explain, read_change, whatif
+from hyperfact.predict import Answer, Answers, RelationQuestion, read_any, write_any
+from hyperfact.predict.answers import Request
+from hyperfact.predict.questions import AnyQuestion
+from hyperfact.queries import Question
+from hyperfact.serve.asking import Form, State, examples, form_of, question_of
+from hyperfact.serve.models import Served
+from hyperfact.serve.shown import LONGEST, entity_address, frame, home_of
+
+_SUGGESTED = 6
+
+
+@dataclass(frozen=True)
+class Row:
+    """One answer of the list."""
+
+    answer: Answer
+    why: str  # address of its explanation
+    page: str | None  # of the entity
+    share: float  # of the best probability, for the bar
+    open: bool  # whether it is explained
+    before: int | None = None  # rank in the question as it was
+    rise: int = 0
+    share_before: float = 0.0
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A qualifier that can be left out or put back."""
+
+    attribute: str
+    value: str
+    state: str  # kept, removed, added
+    toggle: str  # address with the other state
+
+
+def ask_view(served: Served, state: State) -> dict[str, Any]:
+    """Everything that the template of a question needs.
+
+    Raises:
+        UserError: A question or a change that cannot be read, or a name nobody has.
+    """
+    view = _frame(served, state)
+    if not state.question:
+        return {**view, "form": form_of(None), "found": None, "examples": _examples(served, state)}
+    with served.lock:
+        question, asked = served.predictor.look_up(state.question)
+        moves = None
+        if state.changes:
+            moves = whatif(served.predictor, question, state.changes, k=state.k, known=state.known)  # type: ignore[arg-type]  # checked
+            found = moves.after
+        else:
+            request = Request(state.k, state.known, state.in_range)  # type: ignore[arg-type]  # checked
+            found = served.predictor.answer([(question, asked)], request)[0]
+        why = _explanation(served, state, found)
+    chips = _chips(question, state, home_of(served.name))
+    return {
+        **view,
+        "form": form_of(question),
+        "found": found,
+        "rows": _rows(served, state, found, moves, why),
+        "moves": moves,
+        "why": why,
+        "chips": chips,
+        "suggested": _attributes(served, found.question),
+        "kind": "relation" if isinstance(question, RelationQuestion) else "entity",
+        "canonical": write_any(found.question),
+        "csv": state.asking(write_any(found.question)).at(f"{home_of(served.name)}/answers.csv"),
+        "keep": state.asking(write_any(found.question)).at(home_of(served.name)),
+        "close": state.explaining(None).at(home_of(served.name)),
+        "reset": state.changed(()).at(home_of(served.name)),
+    }
+
+
+def refused_view(
+    served: Served, state: State, params: Mapping[str, str], error: UserError
+) -> dict[str, Any]:
+    """The same page with what is wrong, and the form as it was filled in."""
+    form = _form_again(state, params)
+    near = error.nearest if isinstance(error, UnknownNameError) else None
+    repaired = None
+    if near is not None and state.question and isinstance(error, UnknownNameError):
+        repaired = _repaired(state, error.name, near)
+    return {
+        **_frame(served, state),
+        "form": form,
+        "found": None,
+        "error": str(error),
+        "near": near,
+        "repaired": None if repaired is None else repaired.at(home_of(served.name)),
+        "examples": _examples(served, State()),
+    }
+
+
+def changed_by_form(state: State, params: Mapping[str, str]) -> State:
+    """The state with the qualifier that the form of the what-if adds."""
+    attribute, value = (params.get(key, "").strip() for key in ("add_a", "add_v"))
+    if not attribute or not value:
+        raise UserError("a qualifier needs an attribute and a value")
+    return state.changed((*state.changes, str(Change("add", attribute, value))))
+
+
+def _frame(served: Served, state: State) -> dict[str, Any]:
+    return {
+        **frame(served, "ask"),
+        "state": state,
+        "error": None,
+        "near": None,
+        "repaired": None,
+        "why": None,
+        "moves": None,
+    }
+
+
+def _examples(served: Served, state: State) -> list[tuple[AnyQuestion, str]]:
+    home = home_of(served.name)
+    found = examples(served.predictor.splits)
+    links = [(question, state.asking(write_any(question)).at(home)) for question in found]
+    return [(question, link) for question, link in links if len(link) <= LONGEST]
+
+
+def _form_again(state: State, params: Mapping[str, str]) -> Form:
+    """The fields with what a person typed, whether it makes sense or not."""
+    if state.question:
+        try:
+            return form_of(read_any(state.question))
+        except UserError:
+            return form_of(None)
+    blank = params.get("blank", "o")
+
+    def text(field: str) -> str | None:
+        return None if field == blank else params.get(field, "")
+
+    pairs = [(text(f"a{i}"), text(f"v{i}")) for i in range(1, 25)]
+    kept = [pair for pair in pairs if pair != ("", "")]
+    return form_of(Question(text("s"), text("r"), text("o"), tuple(kept)))  # type: ignore[arg-type]  # any field may be blank
+
+
+def _repaired(state: State, name: str, near: str) -> State | None:
+    """The same question with the nearest name in place of an unknown one."""
+    try:
+        question = read_any(state.question)
+    except UserError:
+        return None
+
+    def repair(text: str | None) -> str | None:
+        return near if text == name else text
+
+    pairs = tuple((repair(a), repair(v)) for a, v in question.qualifiers)
+    names = (repair(question.subject), repair(question.relation), repair(question.object))
+    return state.asking(write_any(question_of(*names, pairs)))
+
+
+# -- answers --------------------------------------------------------------------------------------
+
+
+def _rows(
+    served: Served, state: State, found: Answers, moves: WhatIf | None, why: Explanation | None
+) -> list[Row]:
+    home, names = home_of(served.name), found.names
+    before = {} if moves is None else {move.name: move for move in moves.moves}
+    shares = [a.probability for a in found] + [m.probability_before for m in before.values()]
+    best = max([*shares, 1e-30])
+    relation = names is served.predictor.relations
+    rows = []
+    for answer, number in zip(found, found.ids.tolist(), strict=True):
+        link = state.explaining(answer.name).at(home)
+        if len(link) > LONGEST:
+            link = state.explaining(None, number).at(home)
+        move = before.get(answer.name)
+        rows.append(
+            Row(
+                answer,
+                link,
+                None if relation else entity_address(home, answer.name, number),
+                answer.probability / best,
+                open=why is not None and why.answer == answer.name,
+                before=None if move is None else move.before,
+                rise=0 if move is None else move.rise,
+                share_before=0.0 if move is None else move.probability_before / best,
+            )
+        )
+    return rows
+
+
+def _explanation(served: Served, state: State, found: Answers) -> Explanation | None:
+    answer = state.answer
+    if state.answer_id is not None:
+        if state.answer_id >= len(found.names):
+            raise UserError(f"there is no answer with the number {state.answer_id}")
+        answer = found.names[state.answer_id]
+    return None if answer is None else explain(served.predictor, found.question, answer)
+
+
+# -- what if --------------------------------------------------------------------------------------
+
+
+def _chips(question: AnyQuestion, state: State, home: str) -> list[Chip]:
+    """The qualifiers of the question and those that were added, each with its switch."""
+    chips = []
+    for attribute, value in question.qualifiers:
+        if attribute is None or value is None:
+            continue
+        change = str(Change("remove", attribute, value))
+        chips.append(_chip(attribute, value, change, state, home, kinds=("kept", "removed")))
+    own = {str(Change("remove", c.attribute, c.value)) for c in chips}
+    for change in state.changes:
+        if change not in own:
+            read = read_change(change)
+            other = tuple(c for c in state.changes if c != change)
+            link = state.changed(other).at(home)
+            chips.append(Chip(read.attribute, read.value, "added", link))
+    return chips
+
+
+def _chip(
+    attribute: str, value: str, change: str, state: State, home: str, *, kinds: Sequence[str]
+) -> Chip:
+    removed = change in state.changes
+    rest = tuple(c for c in state.changes if c != change)
+    other = rest if removed else (*state.changes, change)
+    return Chip(attribute, value, kinds[int(removed)], state.changed(other).at(home))
+
+
+def _attributes(served: Served, question: AnyQuestion) -> list[str]:
+    """Attributes that facts of this relation have and the question has not."""
+    if question.relation is None:
+        return []
+    used = {attribute for attribute, _ in question.qualifiers}
+    names = [found.name for found in served.attributes_of(question.relation)]
+    return [name for name in names if name not in used][:_SUGGESTED]
