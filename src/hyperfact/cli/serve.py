@@ -1,0 +1,62 @@
+"""The command that answers over HTTP: serve."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hyperfact.cli.common import DataDir, app, note
+from hyperfact.errors import MissingExtraError
+
+
+@app.command()
+def serve(
+    runs: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN…", help="Run directories: PATH, or NAME=PATH."),
+    ],
+    *,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 8000,
+    expose: Annotated[
+        bool, typer.Option("--expose", help="Allow a HOST that other machines reach.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A further name under which clients may ask.")
+    ] = None,
+    at_once: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Requests in work; others get 503.")
+    ] = 64,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads that compute; by default half the cores.")
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Answer questions over HTTP, for this machine only unless told otherwise.
+
+    A page is at `/`, the JSON API under `/api`, its OpenAPI document at `/api/openapi.json`.
+
+    Examples: `hyperfact serve runs/b`, `hyperfact serve best=runs/b other=runs/c --port 9000`
+    """
+    try:
+        from hyperfact.serve.start import Settings
+        from hyperfact.serve.start import serve as start
+    except ModuleNotFoundError as error:
+        if error.name not in {"h11", "jinja2", "starlette", "anyio"}:
+            raise
+        raise MissingExtraError(error.name, "serve", "the service") from None
+    import torch
+
+    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
+    settings = Settings(
+        host=host,
+        port=port,
+        expose=expose,
+        allow_hosts=tuple(allow_host or ()),
+        at_once=at_once,
+        quiet=quiet,
+        data_dir=None if data_dir is None else Path(data_dir),
+    )
+    start(runs, settings, note)

@@ -1,0 +1,228 @@
+"""One client: read a request, let the app answer it, write the response, all within bounds.
+
+A request is read whole before the app sees it and a response is written whole, for both are small.
+So the app never waits for a client, and every wait for a client has its end.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import h11
+
+from hyperfact.serve.exchange import Response, address_of, answered, refused
+from hyperfact.serve.guard import App, Refusal
+from hyperfact.serve.logs import line
+
+_READ = 16_384
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one client may take."""
+
+    idle: float = 5.0  # seconds until the first byte of a request
+    request: float = 9.0  # seconds for the rest of it
+    response: float = 10.0  # seconds to take the response
+    linger: float = 0.5  # seconds in which the rest of a refused request is thrown away
+    header_bytes: int = 32_768
+    headers: int = 100
+    target: int = 8_192  # bytes of the address
+    body: int = 2**20
+    chunks: int = 4_096  # pieces of a body
+
+
+class ClientGoneError(Exception):
+    """Nobody is there to answer."""
+
+
+class Connection:
+    """The requests of one client, one after the other.
+
+    Args:
+        app: What answers.
+        reader: From the client.
+        writer: To the client.
+        limits: What it may take.
+        log: Takes a line for each request.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        limits: Limits,
+        log: Callable[[str], None],
+    ) -> None:
+        self._app, self._reader, self._writer = app, reader, writer
+        self._limits, self._log = limits, log
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.header_bytes)
+        self.busy = False  # whether a request has begun
+        self.closing = False  # whether this response is the last
+        peer = writer.get_extra_info("peername")
+        self._client: tuple[str, int] = tuple(peer[:2]) if peer else ("?", 0)
+
+    async def serve(self) -> None:
+        """Answer until one side has enough."""
+        try:
+            while await self._one():
+                self._http.start_next_cycle()
+        except (ClientGoneError, OSError):
+            pass
+        finally:
+            self._writer.close()
+
+    async def refuse(self, refusal: Refusal) -> None:
+        """Answer nothing but this."""
+        with suppress(OSError, TimeoutError):
+            await self._write(refused(refusal), "GET", close=True)
+        self._writer.close()
+
+    # -- one request ------------------------------------------------------------------------------
+
+    async def _one(self) -> bool:
+        """Answer one request; whether another may follow."""
+        if not await self._first_byte():
+            return False
+        self.busy, start = True, perf_counter()
+        request: h11.Request | None = None
+        whole = False
+        try:
+            async with asyncio.timeout(self._limits.request):
+                request = await self._head()
+                body = await self._body()
+            whole = True
+            response = await self._ask(request, body)
+        except TimeoutError:
+            response = refused(Refusal(408, "the request did not arrive in time"))
+        except Refusal as refusal:
+            response = refused(refusal)
+        method = request.method.decode("latin-1") if request else "-"
+        target = request.target.decode("latin-1") if request else "-"
+        close = self.closing or not whole or self._http.their_state is h11.MUST_CLOSE
+        await self._send(response, method, close=close)
+        self._log(
+            line(
+                client=self._client[0],
+                method=method,
+                target=target,
+                status=response.status,
+                seconds=perf_counter() - start,
+                size=len(response.body),
+            )
+        )
+        self.busy = False
+        return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+
+    async def _first_byte(self) -> bool:
+        """Wait for a request; false if none comes."""
+        if self._http.trailing_data[0]:
+            return True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.idle):
+                data = await self._reader.read(_READ)
+                if data:
+                    self._http.receive_data(data)
+                return bool(data)
+        return False
+
+    async def _event(self) -> Any:
+        """What the client says next."""
+        try:
+            while True:
+                event = self._http.next_event()
+                if event is not h11.NEED_DATA:
+                    return event
+                if self._http.they_are_waiting_for_100_continue:
+                    go_on = h11.InformationalResponse(status_code=100, headers=[])
+                    self._writer.write(self._http.send(go_on) or b"")
+                data = await self._reader.read(_READ)
+                self._http.receive_data(data)
+        except h11.RemoteProtocolError as error:
+            status = 431 if error.error_status_hint == 431 else 400
+            raise Refusal(status, f"malformed request: {error}") from None
+
+    async def _head(self) -> h11.Request:
+        event = await self._event()
+        if not isinstance(event, h11.Request):
+            raise ClientGoneError
+        names = [name for name, _ in event.headers]
+        if len(names) > self._limits.headers:
+            raise Refusal(431, f"more than {self._limits.headers} headers")
+        if len(event.target) > self._limits.target:
+            raise Refusal(414, f"the address is longer than {self._limits.target} bytes")
+        if b"transfer-encoding" in names and b"content-length" in names:
+            raise Refusal(400, "a body has a length or is chunked, not both")
+        for name, value in event.headers:
+            if name == b"content-length" and int(value) > self._limits.body:
+                raise self._too_large()
+        return event
+
+    async def _body(self) -> bytes:
+        parts, size = [], 0
+        while not isinstance(event := await self._event(), h11.EndOfMessage):
+            if not isinstance(event, h11.Data):
+                raise ClientGoneError
+            parts.append(bytes(event.data))
+            size += len(event.data)
+            if size > self._limits.body or len(parts) > self._limits.chunks:
+                raise self._too_large()
+        return b"".join(parts)
+
+    def _too_large(self) -> Refusal:
+        return Refusal(413, f"a body has at most {self._limits.body:,} bytes in few pieces")
+
+    async def _ask(self, request: h11.Request, body: bytes) -> Response:
+        """Let the app answer."""
+        scope = {
+            **address_of(request.target),
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": request.http_version.decode("ascii"),
+            "method": request.method.decode("ascii"),
+            "scheme": "http",
+            "root_path": "",
+            "headers": list(request.headers),
+            "client": self._client,
+            "server": self._writer.get_extra_info("sockname")[:2],
+        }
+        return await answered(self._app, scope, body)
+
+    # -- the response -----------------------------------------------------------------------------
+
+    async def _send(self, response: Response, method: str, *, close: bool) -> None:
+        try:
+            await self._write(response, method, close=close)
+            if close and self._http.their_state is not h11.DONE:
+                await self._linger()
+        except TimeoutError:
+            self._writer.transport.abort()
+            raise ClientGoneError from None
+
+    async def _write(self, response: Response, method: str, *, close: bool) -> None:
+        headers = [*response.headers, (b"content-length", b"%d" % len(response.body))]
+        if close:
+            headers.append((b"connection", b"close"))
+        head = h11.Response(status_code=response.status, headers=headers)
+        if self._http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            raise ClientGoneError
+        data = self._http.send(head) or b""
+        if method != "HEAD":
+            data += self._http.send(h11.Data(data=response.body)) or b""
+        data += self._http.send(h11.EndOfMessage()) or b""
+        async with asyncio.timeout(self._limits.response):
+            self._writer.write(data)
+            await self._writer.drain()
+
+    async def _linger(self) -> None:
+        """Throw away what still comes, so that the client can read why it was refused."""
+        with suppress(OSError, TimeoutError):
+            self._writer.write_eof()
+            async with asyncio.timeout(self._limits.linger):
+                while await self._reader.read(2**16):
+                    pass

@@ -1,0 +1,112 @@
+"""Listen, accept up to a bound of clients, and stop when told to, with everything answered."""
+
+import asyncio
+import errno
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+
+from hyperfact.errors import UserError
+from hyperfact.serve.connection import Connection, Limits
+from hyperfact.serve.guard import App, Refusal
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Server:
+    """A listening socket and its clients.
+
+    Args:
+        app: What answers.
+        connections: Clients at once; others are refused at once.
+        limits: What each client may take.
+        log: Takes a line for each request.
+        patience: Seconds in which requests in work may end after a stop.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        connections: int = 512,
+        limits: Limits | None = None,
+        log: Callable[[str], None] = lambda line: None,  # noqa: ARG005 -- takes it, keeps nothing
+        patience: float = 9.0,
+    ) -> None:
+        self._app, self._most, self._limits = app, connections, limits or Limits()
+        self._log, self._patience = log, patience
+        self._clients: dict[asyncio.Task[None], Connection] = {}
+        self._stop = asyncio.Event()
+
+    async def run(self, listening: socket.socket, ready: Callable[[], None]) -> None:
+        """Serve until a signal comes.
+
+        Args:
+            listening: A bound socket.
+            ready: Called when clients are accepted.
+        """
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._stop.set)
+        try:
+            server = await asyncio.start_server(
+                self._accept, sock=listening, limit=2**16, backlog=1024
+            )
+            ready()
+            await self._stop.wait()
+            server.close()
+            await self._finish()
+        finally:
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.set_write_buffer_limits(high=0)  # a drain waits for every byte
+        client = Connection(self._app, reader, writer, limits=self._limits, log=self._log)
+        if len(self._clients) >= self._most:
+            await client.refuse(Refusal(503, f"{self._most} clients are connected; try again"))
+            return
+        task = asyncio.current_task()
+        assert task is not None, "a callback of the server runs as a task"
+        self._clients[task] = client
+        try:
+            await client.serve()
+        except asyncio.CancelledError:
+            writer.transport.abort()
+        finally:
+            del self._clients[task]
+
+    async def _finish(self) -> None:
+        """Let requests in work end; connections without one end now."""
+        for task, client in list(self._clients.items()):
+            client.closing = True
+            if not client.busy:
+                task.cancel()
+        left = list(self._clients)
+        if left:
+            _, late = await asyncio.wait(left, timeout=self._patience)
+            for task in late:
+                task.cancel()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await asyncio.gather(*late, return_exceptions=True)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A bound socket.
+
+    Raises:
+        UserError: The address cannot be had.
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.settimeout(0)
+    except (OSError, OverflowError) as error:
+        taken = getattr(error, "errno", None) == errno.EADDRINUSE
+        reason = "is taken; choose another with --port" if taken else f"cannot be had: {error}"
+        raise UserError(f"port {port} of {host} {reason}") from error
+    return bound

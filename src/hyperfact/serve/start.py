@@ -1,0 +1,95 @@
+"""From run directories to a service that answers until it is told to stop."""
+
+import asyncio
+import ipaddress
+import resource
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hyperfact.errors import UserError
+from hyperfact.serve.app import create_app
+from hyperfact.serve.models import Models
+from hyperfact.serve.server import Server, listen
+from hyperfact.serve.warm import warm
+
+_FILES = 65_536  # open files that are asked for; each client is one
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where and for whom a service answers."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    expose: bool = False  # whether other machines may reach it
+    allow_hosts: tuple[str, ...] = ()
+    at_once: int = 64  # requests in work
+    quiet: bool = False
+    data_dir: Path | None = None
+
+
+def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) -> None:
+    """Load, warm up, listen; returns after a signal.
+
+    Args:
+        runs: Directories, each as `PATH` or `NAME=PATH`.
+        settings: Where and for whom.
+        tell: Takes messages for the person who started it.
+
+    Raises:
+        UserError: The address or a run cannot be had.
+    """
+    if not is_loopback(settings.host):
+        if not settings.expose:
+            raise UserError(
+                f"{settings.host} can be reached from other machines, and nobody is asked for a "
+                "password; if that is meant, add --expose"
+            )
+        tell(
+            f"warning: everyone who reaches {settings.host}:{settings.port} may ask; "
+            "there is no password and no encryption"
+        )
+    bound = listen(settings.host, settings.port)
+    models = Models.load(runs, data_dir=settings.data_dir)
+    hosts = {*settings.allow_hosts, _in_address(settings.host)}
+    service = create_app(models, hosts=hosts, at_once=settings.at_once)
+    connections = max(512, 2 * settings.at_once)
+    _raise_file_limit()
+    address = f"http://{_in_address(settings.host)}:{bound.getsockname()[1]}/"
+
+    async def main() -> None:
+        await warm(service)
+        log = (lambda line: None) if settings.quiet else _log  # noqa: ARG005 -- keeps nothing
+        server = Server(service, connections=connections, log=log)
+        await server.run(bound, lambda: tell(f"serving {', '.join(models)} at {address}"))
+
+    try:
+        asyncio.run(main())
+    finally:
+        service.turns.close()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _raise_file_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _log(line: str) -> None:
+    sys.stderr.write(line)
+    sys.stderr.flush()
