@@ -17,6 +17,7 @@ from hyperfact.predict.questions import Asked, batch_of
 from hyperfact.queries import BLANK_ID
 
 _BLOCK = 192  # rows of a table of products, as in `even_products`
+_EVEN = 4  # fewer queries at once are multiplied in another order, and get other bits
 _CELLS = 2**22  # scores of a question for a relation that exist at once
 
 
@@ -44,7 +45,8 @@ class Scorer:
                 scores = self.decoder.score_slot(facts, slots, self.z, candidates=all_of_them)
             else:
                 table, bias = self._table
-                scores = (form.queries @ table.T)[:, :count]
+                even = functional.pad(form.queries, (0, 0, 0, -len(slots) % _EVEN))
+                scores = (even @ table.T)[: len(slots), :count]
                 scores = scores if bias is None else scores + bias
                 scores = scores if form.constant is None else scores + form.constant[:, None]
         return scores.to(self.z.entities.dtype)

@@ -1,8 +1,9 @@
 """One thread computes; questions that wait for it are answered together.
 
 While a turn is computed new questions gather, and the next turn takes them all: nobody waits for a
-clock. Equal questions are computed and written once, so that they get the same bytes. Anything else
-(an explanation, a what-if) is a turn of its own, in the order of arrival.
+clock. Equal questions are computed and written once. Different ones are scored together where that
+does not change a bit (`hyperfact.serve.exactness`), so that a question always gets the same bytes.
+Anything else (an explanation, a what-if) is a turn of its own, in the order of arrival.
 """
 
 import asyncio
@@ -117,12 +118,11 @@ def answer(served: Served, queries: Sequence[Query]) -> dict[Query, bytes | Exce
         except HyperfactError as error:
             found[query] = error
     for request, members in ready.items():
-        for query, answers in zip(
-            [query for query, _ in members],
-            served.predictor.answer([looked for _, looked in members], request),
-            strict=True,
-        ):
-            found[query] = written(answers)
+        width = len(members) if served.together else 1
+        for start in range(0, len(members), width):
+            some = members[start : start + width]
+            answers = served.predictor.answer([looked for _, looked in some], request)
+            found.update((query, written(a)) for (query, _), a in zip(some, answers, strict=True))
     return found
 
 

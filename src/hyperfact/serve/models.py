@@ -39,6 +39,7 @@ class Served:
 
     def __init__(self, name: str, predictor: Predictor, lock: threading.Lock) -> None:
         self.name, self.predictor, self.lock = name, predictor, lock
+        self.together = False  # whether different questions may be scored at once
 
     @property
     def splits(self) -> Splits:

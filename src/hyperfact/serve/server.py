@@ -11,6 +11,7 @@ from hyperfact.errors import UserError
 from hyperfact.serve.connection import Connection, Limits
 from hyperfact.serve.guard import App, Refusal
 
+_SENT = 2**18  # bytes that the system keeps for a client who reads slowly
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -63,6 +64,7 @@ class Server:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.transport.set_write_buffer_limits(high=0)  # a drain waits for every byte
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT)
         client = Connection(self._app, reader, writer, limits=self._limits, log=self._log)
         if len(self._clients) >= self._most:
             await client.refuse(Refusal(503, f"{self._most} clients are connected; try again"))

@@ -14,6 +14,7 @@ from hyperfact.serve.models import Models
 from hyperfact.serve.server import Server, listen
 from hyperfact.serve.warm import warm
 
+_SWITCH = 0.001  # seconds after which the thread that computes lets clients be heard
 _FILES = 65_536  # open files that are asked for; each client is one
 
 
@@ -57,6 +58,7 @@ def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) 
     service = create_app(models, hosts=hosts, at_once=settings.at_once)
     connections = max(512, 2 * settings.at_once)
     _raise_file_limit()
+    sys.setswitchinterval(_SWITCH)
     address = f"http://{_in_address(settings.host)}:{bound.getsockname()[1]}/"
 
     async def main() -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from hyperfact.facts import show
 from hyperfact.serve.app import Service
 from hyperfact.serve.batching import to_json
+from hyperfact.serve.exactness import same_together
 from hyperfact.serve.exchange import answered
 from hyperfact.serve.models import Served
 
@@ -32,6 +33,7 @@ async def warm(service: Service) -> None:
         with served.lock:
             served.predictor.calibration("entity")
             served.predictor.calibration("relation")
+            served.together = same_together(served.predictor)
         for call in _calls(served):
             await _ask(service, call)
 
