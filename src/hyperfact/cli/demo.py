@@ -1,4 +1,4 @@
-"""The command `demo`: facts, their audit, a small model and its report, without network."""
+"""The command `demo`: facts, their audit, a small model, questions to it, without network."""
 
 from itertools import count
 from pathlib import Path
@@ -23,6 +23,11 @@ _MODEL: dict[str, dict[str, Any]] = {  # small and quick; no setting for good re
     "training": {"dim": 64, "batch_size": 4096, "validate_every": 4, "validate_facts": 300},
     "optimizer": {"lr": 0.02},
 }
+_QUESTIONS = (  # the blank is an entity, a value, an attribute
+    f"{_PERSON} | played for | ? | position = OF",
+    f"{_PERSON} | all-star with | Milwaukee Braves | season = ?",
+    f"{_PERSON} | played for | Milwaukee Braves | ? = National League",
+)
 _NEXT = (
     ('hyperfact show baseball "played for" -n 5', "more facts, of an entity or a relation"),
     ("hyperfact audit world --html audit.html", "the other bundled dataset, as a page"),
@@ -40,10 +45,12 @@ def demo(
     ),
     epochs: Annotated[int, typer.Option(min=1, help="How long to train.")] = 12,
 ) -> None:
-    """Load the bundled dataset, audit it, train a small model: the first thing to try."""
+    """Load the bundled dataset, audit it, train a small model, ask it: the first thing to try."""
     splits = load("baseball")
     _show_facts(splits)
-    page = _train(splits, _free(out), epochs)
+    path = _free(out)
+    page = _train(splits, path, epochs)
+    _ask(splits, path)
     print_text("\n-- What to try next\n")
     for command, about in _NEXT:
         print_text(f"  {command:<48} {about}")
@@ -91,6 +98,23 @@ def _train(splits: "Splits", path: Path, epochs: int) -> Path:
     report = path / "report.html"
     write_atomically(report, page(look(path)).encode("utf-8"))
     return report.resolve()
+
+
+def _ask(splits: "Splits", path: Path) -> None:
+    """Three questions, and why the first of them is answered so."""
+    from hyperfact.cli.answers import print_answers, print_explanation
+    from hyperfact.explain import explain
+    from hyperfact.predict import Predictor
+
+    print_text("\n-- Fill any blank (hyperfact predict)")
+    predictor = Predictor.load(path, splits=splits)
+    for question in _QUESTIONS:
+        print_text(f'\nhyperfact predict {path} "{question}" -k 3\n')
+        print_answers(predictor.ask(question, k=3))
+    first = predictor.ask(_QUESTIONS[0], k=1)[0].name
+    print_text("\n-- And why? (hyperfact explain)\n")
+    print_text(f'hyperfact explain {path} "{_QUESTIONS[0]}" "{first}"\n')
+    print_explanation(explain(predictor, _QUESTIONS[0], first, count=3))
 
 
 def _free(path: Path) -> Path:

@@ -249,5 +249,7 @@ def test_demo_shows_facts_trains_and_says_where_the_report_is(
     assert told.rstrip().endswith(f"The report of the run is {report}; open it in a browser.")
     assert "<svg" in report.read_text()
     assert "Hank Aaron | " in told
+    assert told.count("rank  answer") == 3  # three questions are answered
+    assert "Near training facts:" in told  # and one answer is explained
     assert "no leaks, no warnings" in told
     assert "hyperfact show baseball" in told
