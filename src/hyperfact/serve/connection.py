@@ -5,6 +5,8 @@ So the app never waits for a client, and every wait for a client has its end.
 """
 
 import asyncio
+import socket
+import struct
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -83,6 +85,14 @@ class Connection:
             await self._write(refused(refusal), "GET", close=True)
         self._writer.close()
 
+    def drop(self) -> None:
+        """End the connection now; what the client has not taken is thrown away."""
+        at_once = struct.pack("ii", 1, 0)  # linger, for no second
+        self._writer.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, at_once
+        )
+        self._writer.transport.abort()
+
     # -- one request ------------------------------------------------------------------------------
 
     async def _one(self) -> bool:
@@ -105,17 +115,19 @@ class Connection:
         method = request.method.decode("latin-1") if request else "-"
         target = request.target.decode("latin-1") if request else "-"
         close = self.closing or not whole or self._http.their_state is h11.MUST_CLOSE
-        await self._send(response, method, close=close)
-        self._log(
-            line(
-                client=self._client[0],
-                method=method,
-                target=target,
-                status=response.status,
-                seconds=perf_counter() - start,
-                size=len(response.body),
+        try:
+            await self._send(response, method, close=close)
+        finally:
+            self._log(
+                line(
+                    client=self._client[0],
+                    method=method,
+                    target=target,
+                    status=response.status,
+                    seconds=perf_counter() - start,
+                    size=len(response.body),
+                )
             )
-        )
         self.busy = False
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
@@ -151,6 +163,8 @@ class Connection:
         event = await self._event()
         if not isinstance(event, h11.Request):
             raise ClientGoneError
+        if event.http_version not in (b"1.0", b"1.1"):
+            raise Refusal(400, "the service speaks HTTP/1.1")
         names = [name for name, _ in event.headers]
         if len(names) > self._limits.headers:
             raise Refusal(431, f"more than {self._limits.headers} headers")
@@ -201,7 +215,7 @@ class Connection:
             if close and self._http.their_state is not h11.DONE:
                 await self._linger()
         except TimeoutError:
-            self._writer.transport.abort()
+            self.drop()
             raise ClientGoneError from None
 
     async def _write(self, response: Response, method: str, *, close: bool) -> None:

@@ -75,7 +75,7 @@ class Server:
         try:
             await client.serve()
         except asyncio.CancelledError:
-            writer.transport.abort()
+            client.drop()
         finally:
             del self._clients[task]
 

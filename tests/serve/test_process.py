@@ -1,0 +1,230 @@
+"""The service as a process: how it starts, stops, logs, and leaves the world alone."""
+
+import json
+import re
+import signal
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+import pytest
+
+from hyperfact.cli import main
+from hyperfact.errors import UserError
+from hyperfact.serve import logs
+from hyperfact.serve.models import Models
+from hyperfact.serve.server import listen
+from tests.support.serving import (
+    QUESTION,
+    connect,
+    get,
+    league_path,
+    post,
+    read_reply,
+    request,
+    send,
+    shared,
+    start,
+)
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    return shared().port
+
+
+# -- start ----------------------------------------------------------------------------------------
+
+
+def test_only_this_machine_is_heard_by_default() -> None:
+    process = psutil.Process(shared().process.pid)
+    listening = [c.laddr for c in process.net_connections("inet") if c.status == "LISTEN"]
+    assert [address.ip for address in listening] == ["127.0.0.1"]
+    assert "warning" not in shared().log
+
+
+def fails(*words: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(["serve", *words])
+    return int(stop.value.code or 0)
+
+
+def test_a_wider_address_needs_a_flag(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.1"):
+        assert fails(str(league_path()), "--host", host) == 2
+        err = capsys.readouterr().err
+        assert len(err.splitlines()) == 1
+        assert "add --expose" in err
+    missing = str(tmp_path / "none")
+    assert fails(missing, "--host", "0.0.0.0", "--expose", "--port", "0") == 2
+    warning, error = capsys.readouterr().err.splitlines()
+    assert warning.startswith("warning: everyone who reaches 0.0.0.0")
+    assert error.startswith("error: ")
+
+
+def test_what_cannot_start_says_so_in_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, port: int
+) -> None:
+    run = str(league_path())
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "manifest.json").mkdir()
+    for words, reason in (
+        ((run, "--port", str(port)), "is taken; choose another with --port"),
+        ((str(tmp_path / "none"), "--port", "0"), "no such run directory"),
+        ((str(empty), "--port", "0"), "this is not a run"),
+        ((str(broken), "--port", "0"), "manifest.json"),
+        ((run, run, "--port", "0"), "two runs are called"),
+        ((run, "--host", "no.such.host.invalid", "--expose"), "cannot be had"),
+    ):
+        assert fails(*words) == 2
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.startswith("error: ")
+        assert reason in last
+
+
+def test_a_folder_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("hyperfact.serve.models.Predictor.load", refuse)
+    with pytest.raises(UserError, match="cannot be read: Permission denied"):
+        Models.load([str(tmp_path)])
+
+
+def test_runs_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hyperfact.serve.models.Predictor.load", lambda *_, **__: None)
+    assert list(Models.load(["a/b c", "x=d/e", "../.hidden", "f=g=h", "/"])) == [
+        *("b-c", "x", "hidden", "f", "run"),
+    ]
+
+
+def test_a_port_is_found() -> None:
+    with listen("127.0.0.1", 0) as bound:
+        assert bound.getsockname()[1] > 0
+
+
+# -- stop -----------------------------------------------------------------------------------------
+
+
+def test_a_signal_lets_requests_end_and_a_killed_one_starts_again() -> None:
+    running = start("--quiet")
+    batch = [f"player {i} | lives in | ? | since = {2000 + j}" for i in range(64) for j in range(4)]
+    body = json.dumps({"questions": batch, "k": 50}).encode()
+    data = request("POST", "/api/models/league/batch", body)
+    begun = threading.Barrier(9)
+
+    def one(_: int) -> int:
+        with connect(running.port) as client:
+            client.sendall(data)
+            begun.wait()
+            return read_reply(client).status
+
+    idle = connect(running.port)
+    with ThreadPoolExecutor(8) as pool:
+        found = pool.map(one, range(8))
+        begun.wait()
+        time.sleep(0.2)
+        begin = time.monotonic()
+        code = running.stop()
+        seconds = time.monotonic() - begin
+        assert list(found) == [200] * 8
+    assert code == 0
+    assert seconds <= 10
+    assert idle.recv(10) == b"" if _readable(idle) else True
+    idle.close()
+    with pytest.raises(ConnectionRefusedError):
+        connect(running.port)
+
+    again = start(port=running.port)
+    assert post(again.port, "predict", {"question": QUESTION}).status == 200
+    again.process.send_signal(signal.SIGKILL)
+    again.process.wait(timeout=10)
+    third = start(port=running.port)
+    spent = psutil.Process(third.process.pid).cpu_times()
+    assert spent.user + spent.system <= 8
+    assert post(third.port, "predict", {"question": QUESTION}).status == 200
+    assert third.stop(signal.SIGINT) == 0
+
+
+def _readable(client: socket.socket) -> bool:
+    try:
+        client.settimeout(2)
+        return client.recv(1, socket.MSG_PEEK) == b""
+    except OSError:
+        return False
+
+
+# -- the world ------------------------------------------------------------------------------------
+
+
+def test_requests_touch_nothing(port: int) -> None:
+    before = len(shared().events())
+    model = "/api/models/league"
+    for target in (
+        *("/api/health", "/api/models", "/api/openapi.json", "/", "/m/league", "/nothing"),
+        *(f"{model}/search?q=pla", f"{model}/facts?entity=city+1", f"{model}/slots?relation=in"),
+        *(f"{model}/map", "/m/league/map", "/m/league/card", "/m/league/entity?name=city+1"),
+        f"/m/league/answers.csv?q={quote(QUESTION)}",
+        f"/m/league?q={quote(QUESTION)}&answer=city+1",
+        f"/m/league?q={quote('nobody | lives in | ?')}",
+    ):
+        assert get(port, target, {"Accept": "text/html"}).status < 500, target
+    changes = ["+ since = 2001"]
+    for name, more in (("predict", {}), ("explain", {"answer": "city 1"})):
+        assert post(port, name, {"question": QUESTION, **more}).status == 200
+    assert post(port, "what-if", {"question": QUESTION, "changes": changes}).status == 200
+    assert post(port, "batch", {"questions": [QUESTION, "x"]}).status == 200
+    assert post(port, "predict", {"question": "player 1 | ? | city 1"}).status == 200
+    assert post(port, "predict", {"question": "nobody | lives in | ?"}).status == 404
+    assert shared().events()[before:] == []
+    assert not [name for name, _ in shared().events() if name == "pickle.find_class"]
+
+
+# -- logs -----------------------------------------------------------------------------------------
+
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \S+ \S+ \S+ \d{3} \d+\.\d+ms \d+B")
+
+
+def test_each_request_is_one_safe_line(port: int) -> None:
+    before = len(shared().log.splitlines())
+    escape = "\x1b[2J"
+    targets = [
+        *("/%0d%0aGET%20/%20200", f"/{quote(escape)}", "/" + "a" * 7000, "/api/health?x=\x7f"),
+        *(f"/api/models/{quote('é' * 200)}/search", '/"quotes"', "/api/health"),
+    ]
+    for target in targets:
+        get(port, target)
+    send(port, request("GET", "/" + "a" * 1_000_000))
+    send(port, b"\x1b[31mGET\r\n\r\n")
+    for name in ("\r\nforged 200 line", escape, "x" * 4000, "x" * 1_000_000):
+        post(port, "predict", {"question": f"{json.dumps(name)} | lives in | ?"})
+    lines = shared().log.splitlines()[before:]
+    assert len(lines) == len(targets) + 6
+    for line in lines:
+        assert LINE.fullmatch(line), line
+        assert len(line) < logs.LONGEST
+        assert line.isascii()
+        assert line.isprintable()
+
+
+@pytest.mark.parametrize("text", ["\n", "\x1b[0m", "\u202e", "é", "a b", "\\x0a", "\x7f", "\ud800"])
+def test_a_word_stays_a_word(text: str) -> None:
+    word = logs.escaped(text)
+    assert word.isascii()
+    assert word.isprintable()
+    assert " " not in word
+
+
+def test_a_line_is_never_too_long() -> None:
+    line = logs.line(
+        client="x" * 5000, method="\n" * 500, target="\x00" * 5000, status=200, seconds=1, size=1
+    )
+    assert len(line) <= logs.LONGEST
+    assert line.endswith(" 200 1000.0ms 1B\n")
