@@ -5,7 +5,8 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,19 @@ from hyperfact.predict.fitting import entity_questions
 from hyperfact.predict.questions import named
 from hyperfact.ragged import offsets_of
 
-ENTITIES, RELATIONS = 47_155, 531
-SIZES = {"train": 166_435, "valid": 23_913, "test": 46_159}
 QUESTIONS = 10_000
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much a generated dataset holds."""
+
+    entities: int
+    relations: int
+    splits: Mapping[str, int]
+
+
+WD50K = Size(47_155, 531, {"train": 166_435, "valid": 23_913, "test": 46_159})
 
 
 def facts(count: int, seed: int, entities: Vocabulary, relations: Vocabulary) -> HKG:
@@ -39,23 +50,23 @@ def facts(count: int, seed: int, entities: Vocabulary, relations: Vocabulary) ->
     counts = np.where(rng.random(count) < 0.125, rng.integers(1, 4, count), 0)
     pairs = int(counts.sum())
     columns = Columns(
-        draw(ENTITIES, count),
-        draw(RELATIONS, count),
-        draw(ENTITIES, count),
+        draw(len(entities), count),
+        draw(len(relations), count),
+        draw(len(entities), count),
         offsets_of(counts),
-        draw(RELATIONS, pairs),
-        draw(ENTITIES, pairs),
+        draw(len(relations), pairs),
+        draw(len(entities), pairs),
     )
     return HKG.from_columns(entities, relations, columns)
 
 
-def stored_run(folder: Path, decoder: str) -> Path:
+def stored_run(folder: Path, decoder: str, size: Size = WD50K) -> Path:
     """An untrained run with the default encoder and dimension."""
-    entities = Vocabulary(f"entity number {i}" for i in range(ENTITIES))
-    relations = Vocabulary(f"relation {i}" for i in range(RELATIONS))
+    entities = Vocabulary(f"entity number {i}" for i in range(size.entities))
+    relations = Vocabulary(f"relation {i}" for i in range(size.relations))
     parts = {
-        name: facts(size, seed, entities, relations)
-        for seed, (name, size) in enumerate(SIZES.items())
+        name: facts(count, seed, entities, relations)
+        for seed, (name, count) in enumerate(size.splits.items())
     }
     splits = Splits(parts, "synthetic")
     tree = {"decoder": {"name": decoder}, "training": {"precision": "float32"}}
