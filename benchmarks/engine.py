@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.measure import best, peak_memory, row
-from hyperfact.assembly import build, encoder_graph, resolve
+from hyperfact.assembly import build, resolve
 from hyperfact.batches import FactBatch
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
@@ -77,7 +77,7 @@ def generated(facts: int, *, entities: int = ENTITIES, seed: int = 0) -> HKG:
 def _trainer(train: HKG, *changes: str) -> Trainer:
     config = _config(*changes)
     generator = torch.Generator().manual_seed(0)
-    model = build(config, encoder_graph(config, train), generator)
+    model = build(config, train, generator)
     return Trainer(
         model,
         make_objective(train, config.objective),

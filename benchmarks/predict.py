@@ -15,7 +15,7 @@ import torch
 
 from benchmarks.measure import best, row
 from hyperfact.artifacts import RunWriter
-from hyperfact.assembly import build, encoder_graph, resolve
+from hyperfact.assembly import build, resolve
 from hyperfact.config import ExperimentConfig
 from hyperfact.experiment import Run, save
 from hyperfact.facts import Vocabulary
@@ -71,7 +71,7 @@ def stored_run(folder: Path, decoder: str, size: Size = WD50K) -> Path:
     splits = Splits(parts, "synthetic")
     tree = {"decoder": {"name": decoder}, "training": {"precision": "float32"}}
     config = resolve(ExperimentConfig.from_dict(tree))
-    model = build(config, encoder_graph(config, splits.train), torch.Generator().manual_seed(0))
+    model = build(config, splits.train, torch.Generator().manual_seed(0))
     writer = RunWriter(folder / decoder)
     writer.text("config.toml", config.to_toml())
     save(Run(config, splits, model), writer)

@@ -28,8 +28,8 @@ def stored_run(folder: Path) -> Path:
     """An untrained run of JF17K's size."""
     path = predict.stored_run(folder, "mdistmult", JF17K)
     predictor = Predictor.load(path)
-    for kind in ("entity", "relation"):
-        predictor.calibration(kind)  # type: ignore[arg-type]  # one of both
+    predictor.calibration("entity")
+    predictor.calibration("relation")
     return path
 
 

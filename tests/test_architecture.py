@@ -17,7 +17,7 @@ LEVELS: tuple[tuple[tuple[str, ...], ...], ...] = (
     (
         (
             *("ragged", "syntax", "facts", "columns", "fingerprints", "stars", "hkg"),
-            *("queries", "batches", "kg"),
+            *("queries", "batches", "kg", "roles"),
         ),
         ("kernels", "noise"),
     ),

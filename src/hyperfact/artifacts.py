@@ -23,7 +23,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as tensors_of
 from safetensors.torch import save as bytes_of
-from torch import Tensor
+from torch import Tensor, nn
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError, StorageError, UserError
@@ -42,6 +42,7 @@ from hyperfact.storage import (
 )
 
 FORMAT = 1
+VECTORS = "representations."  # tensors that are no parameters
 CONFIG, WEIGHTS, METRICS = "config.toml", "weights.safetensors", "metrics.json"
 ENTITIES, RELATIONS, LOG, MANIFEST = (
     "entities.jsonl",
@@ -196,7 +197,33 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise DataError(
             f"{path / MANIFEST}: format {str(manifest.get('format'))[:40]}, expected {FORMAT}"
         )
+    if not isinstance(manifest.get("data"), dict):
+        raise DataError(f"{path / MANIFEST}: does not say which facts the run is about")
     return manifest
+
+
+def check_vectors(stored: Stored, dim: int) -> None:
+    """Compare the stored vectors with the configuration before memory is taken for a model."""
+    sizes = {"entities": len(stored.entities), "relations": len(stored.relations)}
+    for name, count in sizes.items():
+        vectors, expected = stored.tensors.get(VECTORS + name), (count, dim)
+        found = None if vectors is None else tuple(vectors.shape)
+        if found is None or found[1:] != expected[1:] or found[0] < count:
+            raise DataError(f"{stored.path}: vectors of {name} are {found}, expected {expected}")
+        if vectors is not None and not vectors.is_floating_point():
+            raise DataError(f"{stored.path}: vectors of {name} are of type {vectors.dtype}")
+
+
+def check_tensors(path: Path, tensors: Mapping[str, Tensor], module: nn.Module) -> None:
+    """Compare names, shapes and types with those of a module."""
+    expected = {name: (tuple(t.shape), t.dtype) for name, t in module.state_dict().items()}
+    found = {name: (tuple(t.shape), t.dtype) for name, t in tensors.items()}
+    for name in sorted(expected.keys() | found.keys()):
+        if expected.get(name) != found.get(name):
+            raise DataError(
+                f"{path}: {ascii(name)[:80]} is {found.get(name, 'absent')}, "
+                f"the model of this configuration has {expected.get(name, 'no such tensor')}"
+            )
 
 
 def _checked(path: Path, manifest: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:

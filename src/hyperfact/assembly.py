@@ -15,6 +15,7 @@ from hyperfact.hkg import HKG, Splits, union
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16
 from hyperfact.kg import KG
 from hyperfact.model import Precision, TransEQ
+from hyperfact.roles import Roles
 from hyperfact.settings import Component, Section, member, settings_of
 from hyperfact.transforms import transform
 
@@ -76,9 +77,9 @@ def encoder_graph(config: ExperimentConfig, train: HKG) -> KG:
     return transform(train, name, mode=config.graph.mode if name == "equivalent" else None)
 
 
-def build(config: ExperimentConfig, graph: KG, generator: torch.Generator) -> TransEQ:
-    """A new model for this graph."""
-    dim = config.training.dim
+def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> TransEQ:
+    """A new model of these facts."""
+    graph, dim = encoder_graph(config, train), config.training.dim
     encoder = member(ENCODERS, "encoder", config.encoder.name)(
         graph,
         dim=dim,
@@ -97,7 +98,8 @@ def build(config: ExperimentConfig, graph: KG, generator: torch.Generator) -> Tr
         encoder=encoder,
         decoder=decoder,
         precision=precision_of(config),
-        unseen=config.graph.unseen,
+        roles=None if config.graph.unseen == "own" else Roles.of(train),
+        by_role=config.graph.unseen == "role",
     )
 
 

@@ -66,9 +66,10 @@ class GraphConfig(Section):
         "or a share of all, drawn anew each epoch",
     )
 
-    unseen: Literal["mean", "own"] = Field(
-        default="mean",
-        description="vector of entities that no training fact names: the mean, or their own",
+    unseen: Literal["role", "mean", "own"] = Field(
+        default="role",
+        description="what stands for entities that no training fact names: the mean of who is seen "
+        "in the same role, the mean of all, or their own vector",
     )
 
     @field_validator("hide_targets")
@@ -237,7 +238,7 @@ class ExperimentConfig(Section):
         """From TOML text, then dotted overrides such as `encoder.layers=2`."""
         try:
             tree = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"the configuration is not TOML: {error}") from error
         for change in overrides:
             override(tree, change)

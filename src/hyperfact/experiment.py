@@ -17,7 +17,6 @@ from hyperfact import artifacts
 from hyperfact.assembly import (
     build,
     component_settings,
-    encoder_graph,
     load_data,
     resolve,
     training_facts,
@@ -179,7 +178,7 @@ class Story:
         self.guard, self.watch = guard, watch
         self.train: HKG = training_facts(config, splits)
         generator = torch.Generator().manual_seed(config.training.seed)
-        self.model = build(config, encoder_graph(config, self.train), generator)
+        self.model = build(config, self.train, generator)
         self.result = Run(config, splits, self.model)
         self.known = Background.of(splits, self.train)
         trainer = Trainer(

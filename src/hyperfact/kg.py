@@ -226,8 +226,27 @@ class KG:
 
 
 @dataclass(frozen=True)
+class StandIns:
+    """What stands in a known slot for an entity that training never showed: one for each role.
+
+    A role is to be the subject or the object of a relation, or the value of an attribute.
+    """
+
+    vectors: "Tensor"  # (3 * relations, dim) of subjects, of objects, of values
+    unseen: "Tensor"  # (entities,) bool
+
+
+@dataclass(frozen=True)
 class Representations:
     """A vector for each entity and each relation of an HKG; mediators have served and are gone."""
 
     entities: "Tensor"  # (entities, dim)
     relations: "Tensor"  # (relations, dim)
+    stand_ins: StandIns | None = None  # while training, and where no entity is unseen: none
+
+    def rows(self, order: "Tensor") -> "Representations":
+        """The same with other entities: those of these rows."""
+        stand_ins = self.stand_ins
+        if stand_ins is not None:
+            stand_ins = replace(stand_ins, unseen=stand_ins.unseen[order])
+        return replace(self, entities=self.entities[order], stand_ins=stand_ins)

@@ -13,6 +13,7 @@ from hyperfact.decoders.base import ALL, Decoder, LinearForm
 from hyperfact.encoders.base import Encoder
 from hyperfact.kg import KG, Representations
 from hyperfact.ragged import Array
+from hyperfact.roles import Roles
 
 Precision = Literal["float32", "bfloat16", "float64"]
 
@@ -25,9 +26,9 @@ class TransEQ(nn.Module):
         encoder: Made for this graph.
         decoder: Any.
         precision: Of weights and products; bfloat16 concerns products alone.
-        unseen: What stands for entities without a training fact once training is over. Their own
-            vector has only ever been a negative; as a factor of a product it is noise that spoils
-            what the other slots say. The mean of the other entities is neutral.
+        roles: Of the training facts: entities without a fact get stand-ins once training is over.
+            None: they keep their own vectors, which have only ever been negatives.
+        by_role: A stand-in for each role, or the mean of all entities for every slot.
     """
 
     def __init__(
@@ -37,15 +38,12 @@ class TransEQ(nn.Module):
         encoder: Encoder,
         decoder: Decoder,
         precision: Precision = "float32",
-        unseen: Literal["mean", "own"] = "own",
+        roles: Roles | None = None,
+        by_role: bool = True,
     ) -> None:
         super().__init__()
-        self.graph, self.precision, self.unseen = graph, precision, unseen
-        named = np.zeros(graph.num_nodes, dtype=bool)
-        named[graph.source] = named[graph.target] = True
-        self.seen: Tensor
-        seen = torch.from_numpy(named[: graph.num_entities])
-        self.register_buffer("seen", seen, persistent=False)
+        self.graph, self.precision = graph, precision
+        self.roles, self.by_role = roles, by_role
         self.encoder, self.decoder = encoder, decoder
         self.to(torch.float64 if precision == "float64" else torch.float32)
 
@@ -55,10 +53,10 @@ class TransEQ(nn.Module):
         """Vectors of entities and relations; mediators have served and are gone."""
         with self._products():
             z: Representations = self.encoder(keep=keep, generator=generator)
-        if self.training or self.unseen == "own" or bool(self.seen.all() or not self.seen.any()):
+        if self.training or self.roles is None:
             return z
-        mean = z.entities[self.seen].mean(dim=0)  # (dim,)
-        return replace(z, entities=torch.where(self.seen[:, None], z.entities, mean))
+        z = self.roles.complete(z)
+        return z if self.by_role else replace(z, stand_ins=None)
 
     def score_slot(
         self,

@@ -1,16 +1,14 @@
 """A trained model with its data: rank, store in a directory, open again."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from hyperfact import __version__, artifacts
-from hyperfact.assembly import build, encoder_graph, load_data, training_facts
+from hyperfact.assembly import build, load_data, training_facts
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError
 from hyperfact.evaluation import Background, Evaluation, Limits, Policy, evaluate, evaluating
@@ -19,8 +17,6 @@ from hyperfact.hkg import Splits
 from hyperfact.kg import Representations
 from hyperfact.model import TransEQ
 from hyperfact.provenance import versions
-
-_VECTORS = "representations."
 
 
 @dataclass
@@ -88,8 +84,8 @@ def save(run: Run, writer: artifacts.RunWriter) -> None:
     """Write everything that a finished run leaves behind."""
     z = representations(run.model)
     tensors = dict(run.model.state_dict())
-    tensors[_VECTORS + "entities"] = z.entities
-    tensors[_VECTORS + "relations"] = z.relations
+    tensors[artifacts.VECTORS + "entities"] = z.entities
+    tensors[artifacts.VECTORS + "relations"] = z.relations
     writer.vocabulary(artifacts.ENTITIES, run.splits.entities)
     writer.vocabulary(artifacts.RELATIONS, run.splits.relations)
     writer.weights(tensors)
@@ -153,32 +149,10 @@ def open_run(path: Path, *, splits: Splits | None = None, data_dir: Path | None 
             raise DataError(f"{path}: the {name} facts are not those of the run")
     if splits.entities != stored.entities or splits.relations != stored.relations:
         raise DataError(f"{path}: names or their order are not those of the run")
-    _check_size(stored, config)
-    graph = encoder_graph(config, training_facts(config, splits))
-    model = build(config, graph, torch.Generator().manual_seed(config.training.seed))
-    weights = {n: t for n, t in stored.tensors.items() if not n.startswith(_VECTORS)}
-    _check_tensors(path / artifacts.WEIGHTS, weights, model)
+    artifacts.check_vectors(stored, config.training.dim)
+    train = training_facts(config, splits)
+    model = build(config, train, torch.Generator().manual_seed(config.training.seed))
+    weights = {n: t for n, t in stored.tensors.items() if not n.startswith(artifacts.VECTORS)}
+    artifacts.check_tensors(path / artifacts.WEIGHTS, weights, model)
     model.load_state_dict(weights)
     return Run(config, splits, model)
-
-
-def _check_size(stored: artifacts.Stored, config: ExperimentConfig) -> None:
-    """Compare the stored vectors with the configuration before memory is taken for a model."""
-    sizes = {"entities": len(stored.entities), "relations": len(stored.relations)}
-    for name, count in sizes.items():
-        vectors, expected = stored.tensors.get(_VECTORS + name), (count, config.training.dim)
-        found = None if vectors is None else tuple(vectors.shape)
-        if found is None or found[1:] != expected[1:] or found[0] < count:
-            raise DataError(f"{stored.path}: vectors of {name} are {found}, expected {expected}")
-
-
-def _check_tensors(path: Path, tensors: Mapping[str, Tensor], model: TransEQ) -> None:
-    """Compare names, shapes and types with those of the model."""
-    expected = {name: (tuple(t.shape), t.dtype) for name, t in model.state_dict().items()}
-    found = {name: (tuple(t.shape), t.dtype) for name, t in tensors.items()}
-    for name in sorted(expected.keys() | found.keys()):
-        if expected.get(name) != found.get(name):
-            raise DataError(
-                f"{path}: {ascii(name)[:80]} is {found.get(name, 'absent')}, "
-                f"the model of this configuration has {expected.get(name, 'no such tensor')}"
-            )

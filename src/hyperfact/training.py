@@ -201,7 +201,8 @@ def accumulate(
     depend on the number of items.
     """
     z = model.encode(keep=keep, generator=generator)
-    leaf = Representations(*(t.detach().requires_grad_() for t in (z.entities, z.relations)))
+    entities, relations = (t.detach().requires_grad_() for t in (z.entities, z.relations))
+    leaf = Representations(entities, relations)
     arity = objective.graph.arity[objective.queries.fact[items]]
     items = items[np.argsort(arity, kind="stable")]  # less padding
     total = 0.0

@@ -11,7 +11,6 @@ from hyperfact.facts import Fact
 from hyperfact.hkg import HKG
 from hyperfact.kg import Representations
 from hyperfact.model import TransEQ
-from hyperfact.transforms import equivalent
 
 #: Every encoder with each of its forms.
 ENCODER_FORMS: dict[str, dict[str, Any]] = {
@@ -81,7 +80,7 @@ def model_of(
         decoder=decoder or {"name": "mdistmult"},
         training={"dim": dim, "precision": precision},
     )
-    return build(config, equivalent(graph), torch.Generator().manual_seed(seed))
+    return build(config, graph, torch.Generator().manual_seed(seed))
 
 
 def representations(
@@ -89,7 +88,7 @@ def representations(
 ) -> Representations:
     """Random vectors in double precision."""
     generator = torch.Generator().manual_seed(seed)
-    draw = (
+    e, r = (
         torch.randn(n, dim, generator=generator).double() * scale for n in (entities, relations)
     )
-    return Representations(*draw)
+    return Representations(e, r)

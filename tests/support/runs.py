@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from hyperfact.artifacts import RunWriter
-from hyperfact.assembly import build, encoder_graph
+from hyperfact.assembly import build
 from hyperfact.config import ExperimentConfig
 from hyperfact.experiment import Run, run, save
 from hyperfact.facts import Fact
@@ -80,8 +80,7 @@ def untrained(splits: Splits, **sections: dict[str, Any]) -> Run:
     """A run that never trained."""
     torch.set_num_threads(1)
     config = league_config(**sections)
-    graph = encoder_graph(config, splits.train)
-    return Run(config, splits, build(config, graph, torch.Generator().manual_seed(0)))
+    return Run(config, splits, build(config, splits.train, torch.Generator().manual_seed(0)))
 
 
 def stored(result: Run) -> Path:

@@ -1,36 +1,106 @@
 """TransEQ: what stands for entities that training never showed."""
 
+import numpy as np
 import pytest
 import torch
 
 from hyperfact.assembly import build
-from hyperfact.transforms import equivalent
+from hyperfact.batches import FactBatch
+from hyperfact.decoders import DECODERS
+from hyperfact.decoders.base import put
+from hyperfact.evaluation import evaluating
+from hyperfact.facts import Fact
+from hyperfact.hkg import HKG
+from hyperfact.kg import Representations
+from hyperfact.model import TransEQ
+from hyperfact.roles import Roles
 from tests.support.models import config_of, toy
+
+
+def model_with(unseen: str, encoder: str = "lookup", decoder: str = "mdistmult") -> TransEQ:
+    config = config_of(
+        encoder={"name": encoder},
+        decoder={"name": decoder},
+        graph={"unseen": unseen},
+        training={"dim": 8, "precision": "float64"},
+    )
+    return build(config, toy(), torch.Generator().manual_seed(0))
 
 
 @pytest.mark.parametrize("encoder", ["lookup", "compgcn", "rgcn"])
 def test_an_entity_without_facts_gets_the_mean_once_training_is_over(encoder: str) -> None:
-    graph = toy()  # in which no fact names g
-    models = {
-        unseen: build(
-            config_of(encoder={"name": encoder}, graph={"unseen": unseen}, training={"dim": 8}),
-            equivalent(graph),
-            torch.Generator().manual_seed(0),
-        )
-        for unseen in ("mean", "own")
-    }
-    lonely = graph.entities.id("g")
-    assert models["mean"].seen.tolist() == [True] * 6 + [False]
+    models = {unseen: model_with(unseen, encoder) for unseen in ("role", "mean", "own")}
+    lonely = toy().entities.id("g")  # no fact names it
     training = {name: model.encode().entities for name, model in models.items()}
     assert torch.equal(training["mean"], training["own"])
+    assert torch.equal(training["role"], training["own"])
     after = {name: model.eval().encode().entities for name, model in models.items()}
     assert torch.allclose(after["mean"][lonely], after["own"][:lonely].mean(dim=0))
     assert torch.equal(after["mean"][:lonely], after["own"][:lonely])
     assert not torch.allclose(after["mean"][lonely], after["own"][lonely])
+    assert torch.equal(after["role"], after["mean"])
+    assert models["mean"].encode().stand_ins is None
 
 
-def test_the_mask_is_no_part_of_the_weights() -> None:
-    model = build(
-        config_of(encoder={"name": "lookup"}), equivalent(toy()), torch.Generator().manual_seed(0)
-    )
-    assert "seen" not in model.state_dict()
+def test_roles_are_no_part_of_the_weights() -> None:
+    assert model_with("role").state_dict().keys() == model_with("own").state_dict().keys()
+
+
+def test_the_stand_in_of_a_role_is_the_mean_of_its_distinct_entities() -> None:
+    graph = toy()
+    z = model_with("role").eval().encode()
+    assert z.stand_ins is not None
+    relations = len(graph.relations)
+    roles: dict[int, set[int]] = {}
+    for fact in graph:
+        r = graph.relations.id(fact.relation)
+        roles.setdefault(r, set()).add(graph.entities.id(fact.subject))
+        roles.setdefault(relations + r, set()).add(graph.entities.id(fact.object))
+        for attribute, value in fact.qualifiers:
+            role = 2 * relations + graph.relations.id(attribute)
+            roles.setdefault(role, set()).add(graph.entities.id(value))
+    everybody = z.entities[~z.stand_ins.unseen].mean(dim=0)
+    for role in range(3 * relations):
+        expected = z.entities[sorted(roles[role])].mean(dim=0) if role in roles else everybody
+        torch.testing.assert_close(z.stand_ins.vectors[role], expected)
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_a_stranger_in_a_known_slot_is_scored_as_its_stand_in(decoder: str) -> None:
+    graph, model = toy(), model_with("role", decoder=decoder)
+    lonely = graph.entities.id("g")
+    with evaluating(model):
+        z = model.encode()
+        assert z.stand_ins is not None
+        facts = FactBatch.of(graph, np.arange(len(graph)))
+        asked = torch.ones(len(graph), dtype=torch.long)
+        strange = put(facts, torch.zeros_like(asked), lonely)
+        found = model.decoder.score_slot(strange, asked, z)
+        for row, relation in enumerate(graph.columns.relation.tolist()):
+            table = z.entities.clone()
+            table[lonely] = z.stand_ins.vectors[relation]  # as a subject
+            one = FactBatch.of(graph, np.array([row]))
+            one = put(one, torch.tensor([0]), lonely)
+            plain = Representations(table, z.relations)
+            expected = model.decoder.score_slot(one, asked[:1], plain, candidates=slice(lonely))
+            torch.testing.assert_close(found[row : row + 1, :lonely], expected)
+
+
+def test_for_a_product_the_stand_in_gives_the_mean_score_of_the_role() -> None:
+    graph, model = toy(), model_with("role")
+    with evaluating(model):
+        z = model.encode()
+        facts, asked = FactBatch.of(graph, np.array([0])), torch.tensor([1])
+        slots = torch.tensor([0])
+        strange = put(facts, slots, graph.entities.id("g"))
+        found = model.decoder.score_slot(strange, asked, z)
+        same = graph.columns.relation == graph.columns.relation[0]
+        subjects = np.unique(graph.columns.subject[same]).tolist()
+        each = [model.decoder.score_slot(put(facts, slots, s), asked, z) for s in subjects]
+    torch.testing.assert_close(found, torch.stack(each).mean(dim=0))
+
+
+def test_where_everybody_is_seen_nobody_needs_a_stand_in() -> None:
+    graph = HKG.from_facts([Fact("a", "r", "b"), Fact("b", "r", "c", (("q", "a"),))])
+    z = Representations(torch.ones(3, 4), torch.ones(2, 4))
+    assert Roles.of(graph).complete(z) is z

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from hyperfact.batches import FactBatch
 from hyperfact.kg import Representations
+from hyperfact.roles import role_numbers
 from hyperfact.settings import Section
 
 ALL = slice(None)
@@ -147,6 +148,16 @@ def known_slots(facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, slots)
 def rows_of(table: Tensor, ids: Tensor) -> Tensor:  # (…, dim)
     """Rows of a table; unlike indexing, with a backward that is deterministic on any threads."""
     return functional.embedding(ids, table)
+
+
+def vectors_of(facts: FactBatch, slots: Tensor, z: Representations) -> Tensor:
+    """The vectors of all slots; in known slots a stand-in for who was never seen."""
+    vectors = rows_of(z.entities, facts.entities)  # (batch, slots, dim)
+    if z.stand_ins is None:
+        return vectors
+    strange = z.stand_ins.unseen[facts.entities] & known_slots(facts, slots)
+    roles = role_numbers(facts, len(z.stand_ins.vectors) // 3)
+    return torch.where(strange[:, :, None], rows_of(z.stand_ins.vectors, roles), vectors)
 
 
 def pool(facts: FactBatch, z: Representations, how: str) -> Tensor:  # (batch, dim)

@@ -17,6 +17,7 @@ from hyperfact.decoders.base import (
     product,
     rows_of,
     units,
+    vectors_of,
 )
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
@@ -93,7 +94,7 @@ class HypE(Decoder):
         p = self.settings.dropout
         known = known_slots(facts, slots)[:, :, None]
         unit, constant = units(self, normalise=self.settings.normalise)
-        raw = rows_of(z.entities, facts.entities) / unit  # (batch, slots, dim)
+        raw = vectors_of(facts, slots, z) / unit  # (batch, slots, dim)
         raw = torch.where(known, dropout(raw, p, generator), raw)
         filtered = self._filter(raw, self._mix(facts, z))
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
@@ -113,7 +114,7 @@ class HypE(Decoder):
         p = self.settings.dropout
         mix = self._mix(facts, z)  # (batch, slots, channels)
         unit, constant = units(self, normalise=self.settings.normalise)
-        raw = dropout(rows_of(z.entities, facts.entities) / unit, p, generator)
+        raw = dropout(vectors_of(facts, slots, z) / unit, p, generator)
         known = known_slots(facts, slots)[:, :, None]
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
         factors = product(torch.where(known, self._filter(raw, mix), 1.0))

@@ -16,6 +16,7 @@ from hyperfact.decoders.base import (
     product,
     rows_of,
     units,
+    vectors_of,
 )
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
@@ -77,6 +78,6 @@ class MDistMult(Decoder):
         p = self.settings.dropout
         known = known_slots(facts, slots)[:, :, None]  # (batch, slots, 1)
         unit, constant = units(self, normalise=self.settings.normalise)
-        vectors = dropout(rows_of(z.entities, facts.entities) / unit, p, generator)
+        vectors = dropout(vectors_of(facts, slots, z) / unit, p, generator)
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
         return product(torch.where(known, vectors, 1.0)) * (relation / (constant * unit))

@@ -9,7 +9,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.batches import FactBatch
-from hyperfact.decoders.base import ALL, Decoder, even_products, known_slots, pool, rows_of
+from hyperfact.decoders.base import (
+    ALL,
+    Decoder,
+    even_products,
+    known_slots,
+    pool,
+    rows_of,
+    vectors_of,
+)
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
 from hyperfact.settings import Section
@@ -118,7 +126,7 @@ class MTransH(Decoder):
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator) / self._unit
         normal = functional.normalize(relation @ self.normal, dim=1)
         c = self._weights(facts, z)  # (batch, slots)
-        e = dropout(rows_of(z.entities, facts.entities), p, generator) / self._unit
+        e = dropout(vectors_of(facts, slots, z), p, generator) / self._unit
         weighted = torch.where(known_slots(facts, slots), c, 0.0)[:, :, None] * e
         total = weighted.sum(dim=1)  # (batch, dim)
         flat = total - (total * normal).sum(dim=1, keepdim=True) * normal

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.batches import FactBatch
-from hyperfact.decoders.base import ALL, Decoder, LinearForm, rows_of
+from hyperfact.decoders.base import ALL, Decoder, LinearForm, rows_of, vectors_of
 from hyperfact.errors import ConfigError
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
@@ -105,7 +105,7 @@ class Transformer(Decoder):
     def _tokens(self, facts: FactBatch, slots: Tensor, z: Representations) -> Tensor:
         """Entities of all slots, then the primary relation and the attributes."""
         batch, slots_count = facts.entities.shape
-        entities = self.entity_norm(rows_of(z.entities, facts.entities))
+        entities = self.entity_norm(vectors_of(facts, slots, z))
         asked = torch.arange(slots_count, device=slots.device) == slots[:, None]  # (batch, slots)
         entities = torch.where(asked[:, :, None], self.hole, entities)
         relations = self.relation_norm(rows_of(z.relations, facts.relations))

@@ -178,7 +178,7 @@ def _equal_vectors_tie(case: Case) -> bool:
         z = model.encode()
     copy = torch.zeros(len(z.entities), dtype=torch.long)
     _reorder_entity_parameters(model, copy)
-    same = Representations(z.entities[copy], z.relations)
+    same = z.rows(copy)
     scores = scores_of(model, *case.questions(), same)
     return bool((scores == scores[:, :1]).all())
 
@@ -193,7 +193,7 @@ def _renaming(case: Case) -> bool:
     new[order] = torch.arange(len(order))
     _reorder_entity_parameters(model, order)
     renamed = replace(facts, entities=new[facts.entities])
-    moved = Representations(z.entities[order], z.relations)
+    moved = z.rows(order)
     return near(before[:, order], scores_of(model, renamed, slots, moved))
 
 

@@ -5,10 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from hyperfact.artifacts import Stored, read_run
-from hyperfact.assembly import load_data, precision_of
+from hyperfact.artifacts import (
+    VECTORS,
+    WEIGHTS,
+    Stored,
+    check_tensors,
+    check_vectors,
+    read_run,
+)
+from hyperfact.assembly import load_data, precision_of, training_facts
 from hyperfact.config import ExperimentConfig
 from hyperfact.decoders import DECODERS
 from hyperfact.decoders.base import Decoder
@@ -17,10 +24,9 @@ from hyperfact.errors import DataError
 from hyperfact.hkg import Splits
 from hyperfact.kg import Representations
 from hyperfact.predict.scoring import Scorer
+from hyperfact.roles import Roles
 from hyperfact.settings import member, settings_of
 from hyperfact.sidecar import Sidecar, check_same
-
-_VECTORS = "representations."
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,16 @@ class Parts:
     @property
     def weights(self) -> Mapping[str, Tensor]:
         """The parameters of the whole model."""
-        return {n: t for n, t in self.stored.tensors.items() if not n.startswith(_VECTORS)}
+        return {n: t for n, t in self.stored.tensors.items() if not n.startswith(VECTORS)}
+
+    def load_into(self, model: nn.Module) -> None:
+        """Give a model of this configuration its parameters.
+
+        Raises:
+            DataError: The run holds others than such a model has.
+        """
+        check_tensors(self.stored.path / WEIGHTS, self.weights, model)
+        model.load_state_dict(self.weights)
 
 
 def read_parts(path: Path, *, splits: Splits | None, data_dir: Path | None) -> Parts:
@@ -54,13 +69,16 @@ def read_parts(path: Path, *, splits: Splits | None, data_dir: Path | None) -> P
         if kept.entities != stored.entities or kept.relations != stored.relations:
             raise DataError(f"{path}: names or their order are not those of the run")
         sidecar.keep_facts(kept)
-    return Parts(stored, config, kept, _scorer(stored, config), sidecar)
+    return Parts(stored, config, kept, _scorer(stored, config, kept), sidecar)
 
 
-def _scorer(stored: Stored, config: ExperimentConfig) -> Scorer:
+def _scorer(stored: Stored, config: ExperimentConfig, splits: Splits) -> Scorer:
     """The decoder with its weights, and the vectors that the encoder made."""
+    check_vectors(stored, config.training.dim)
     tensors = stored.tensors
-    z = Representations(tensors[_VECTORS + "entities"], tensors[_VECTORS + "relations"])
+    z = Representations(tensors[VECTORS + "entities"], tensors[VECTORS + "relations"])
+    if config.graph.unseen == "role":
+        z = Roles.of(training_facts(config, splits)).complete(z)
     encoder = settings_of(ENCODERS, "encoder", config.encoder)
     decoder: Decoder = member(DECODERS, "decoder", config.decoder.name)(
         dim=config.training.dim,
@@ -69,8 +87,8 @@ def _scorer(stored: Stored, config: ExperimentConfig) -> Scorer:
         settings=settings_of(DECODERS, "decoder", config.decoder),
         generator=torch.Generator().manual_seed(0),
     )
-    prefix = "decoder."
-    decoder.load_state_dict(
-        {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-    )
-    return Scorer(decoder.to(z.entities.dtype).eval(), z, precision_of(config))
+    prefix, decoder = "decoder.", decoder.to(z.entities.dtype)
+    own = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+    check_tensors(stored.path / WEIGHTS, own, decoder)
+    decoder.load_state_dict(own)
+    return Scorer(decoder.eval(), z, precision_of(config))

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hyperfact.artifacts import Stored
-from hyperfact.assembly import build, encoder_graph, training_facts
+from hyperfact.assembly import build, training_facts
 from hyperfact.config import ExperimentConfig
 from hyperfact.experiment import Run, representations
 from hyperfact.facts import Vocabulary
@@ -109,9 +109,8 @@ class Predictor:
         if self._model is not None:
             return self._model
         assert self._parts is not None, "a predictor without a model comes from a directory"
-        graph = encoder_graph(self.config, self.knowledge.train)
-        model = build(self.config, graph, torch.Generator().manual_seed(0))
-        model.load_state_dict(self._parts.weights)
+        model = build(self.config, self.knowledge.train, torch.Generator().manual_seed(0))
+        self._parts.load_into(model)
         return model.eval()
 
     def calibration(self, kind: Kind = "entity") -> Calibration | None:

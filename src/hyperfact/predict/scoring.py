@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from hyperfact.batches import FactBatch
 from hyperfact.decoders.base import Decoder
-from hyperfact.kg import Representations
+from hyperfact.kg import Representations, StandIns
 from hyperfact.model import Precision
 from hyperfact.predict.questions import Asked, batch_of
 from hyperfact.queries import BLANK_ID
@@ -93,9 +93,15 @@ class Scorer:
 
     def with_means(self) -> "Scorer":
         """The same, with one more row in each table: the mean of all others."""
-        e, r = self.z.entities, self.z.relations
-        tables = (torch.cat([t, t.mean(dim=0, keepdim=True)]) for t in (e, r))
-        return replace(self, z=Representations(*tables))
+        z = self.z
+        tables = (torch.cat([t, t.mean(dim=0, keepdim=True)]) for t in (z.entities, z.relations))
+        entities, relations = tables
+        stand_ins = z.stand_ins
+        if stand_ins is not None:
+            unseen, blocks = stand_ins.unseen, stand_ins.vectors.view(3, -1, z.entities.shape[1])
+            vectors = torch.cat([blocks, blocks.mean(dim=1, keepdim=True)], dim=1).flatten(0, 1)
+            stand_ins = StandIns(vectors, torch.cat([unseen, unseen.new_zeros(1)]))
+        return replace(self, z=Representations(entities, relations, stand_ins))
 
     def _products(self) -> AbstractContextManager[object]:
         """As in training: matrix products in bfloat16 where asked for."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from hyperfact.errors import DataError, StorageError
 from hyperfact.ragged import Array
+from hyperfact.storage.reading import parse_json
 from hyperfact.storage.writing import write_atomically
 
 
@@ -60,4 +61,5 @@ def read_table(path: Path, names: Sequence[str]) -> tuple[dict[str, Array], dict
         raise DataError(f"{path}: not a usable table ({reason})") from None
     if found is None:
         raise DataError(f"{path}: does not say what it holds; not a table of hyperfact")
-    return {name: np.asarray(data[name]) for name in names}, dict(json.loads(found[0]))
+    about = parse_json(path, str(found[0]).encode("utf-8", "surrogatepass"))
+    return {name: np.asarray(data[name]) for name in names}, about

@@ -16,7 +16,7 @@ from hyperfact.batches import FactBatch
 from hyperfact.decoders.base import Decoder
 from hyperfact.errors import UserError
 from hyperfact.hkg import HKG
-from hyperfact.kg import Representations
+from hyperfact.kg import Representations, StandIns
 from hyperfact.predict import Predictor
 from hyperfact.ragged import Array
 
@@ -26,15 +26,25 @@ _SAMPLE = 64
 class Program(nn.Module):
     """A decoder with its vectors, from tensors to a tensor."""
 
+    entity_vectors: Tensor
+    relation_vectors: Tensor
+    stand_in_vectors: Tensor
+    unseen: Tensor
+
     def __init__(self, decoder: Decoder, z: Representations) -> None:
         super().__init__()
         self.decoder = decoder
         self.register_buffer("entity_vectors", z.entities.detach())
         self.register_buffer("relation_vectors", z.relations.detach())
+        if z.stand_ins is not None:
+            self.register_buffer("stand_in_vectors", z.stand_ins.vectors.detach())
+            self.register_buffer("unseen", z.stand_ins.unseen)
+        self.has_stand_ins = z.stand_ins is not None
 
     def forward(self, entities: Tensor, relations: Tensor, mask: Tensor, slots: Tensor) -> Tensor:
         """The score of every entity in the asked slot."""  # (batch, entities)
-        z = Representations(self.entity_vectors, self.relation_vectors)  # type: ignore[arg-type]
+        stand_ins = StandIns(self.stand_in_vectors, self.unseen) if self.has_stand_ins else None
+        z = Representations(self.entity_vectors, self.relation_vectors, stand_ins)
         return self.decoder.score_slot(FactBatch(entities, relations, mask), slots, z)
 
 

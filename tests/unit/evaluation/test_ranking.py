@@ -63,7 +63,7 @@ def test_ten_copies_of_the_answer_share_its_place(decoder: str, chunk: int) -> N
         [Fact(f"e{i}", "r", "e0") for i in range(queries)], entities=entities, relations=["r"]
     )
     model = model_of(draft, decoder={"name": decoder}, dim=24)
-    model.unseen = "own"  # most entities are in no fact here
+    model.roles = None  # most entities are in no fact here
     with torch.no_grad():
         table = model.encoder.entities
         assert isinstance(table, Tensor)
