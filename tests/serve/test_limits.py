@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import socket
 import threading
 import time
@@ -217,7 +218,7 @@ def test_slow_clients_are_dropped_and_harm_nobody(port: int) -> None:
 def narrow() -> Iterator[Running]:
     running = start("--at-once", "4")
     yield running
-    assert running.stop() == 0
+    assert running.stop(signal.SIGINT) == 0
 
 
 def test_overload_is_said_at_once(narrow: Running) -> None:

@@ -22,7 +22,7 @@ class Server:
         app: What answers.
         connections: Clients at once; others are refused at once.
         limits: What each client may take.
-        log: Takes a line for each request.
+        log: Takes a line for each request; by default none is kept.
         patience: Seconds in which requests in work may end after a stop.
     """
 
@@ -32,11 +32,11 @@ class Server:
         *,
         connections: int = 512,
         limits: Limits | None = None,
-        log: Callable[[str], None] = lambda line: None,  # noqa: ARG005 -- takes it, keeps nothing
+        log: Callable[[str], None] | None = None,
         patience: float = 9.0,
     ) -> None:
         self._app, self._most, self._limits = app, connections, limits or Limits()
-        self._log, self._patience = log, patience
+        self._log, self._patience = log or _ignore, patience
         self._clients: dict[asyncio.Task[None], Connection] = {}
         self._stop = asyncio.Event()
 
@@ -95,6 +95,10 @@ class Server:
                     await asyncio.gather(*late, return_exceptions=True)
 
 
+def _ignore(line: str) -> None:
+    del line
+
+
 def listen(host: str, port: int) -> socket.socket:
     """A bound socket.
 
@@ -104,11 +108,15 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, socket.SOCK_STREAM)
+    except (OSError, OverflowError) as error:
+        raise UserError(f"port {port} of {host} cannot be had: {error}") from error
+    try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
         bound.settimeout(0)
-    except (OSError, OverflowError) as error:
-        taken = getattr(error, "errno", None) == errno.EADDRINUSE
+    except OSError as error:
+        bound.close()
+        taken = error.errno == errno.EADDRINUSE
         reason = "is taken; choose another with --port" if taken else f"cannot be had: {error}"
         raise UserError(f"port {port} of {host} {reason}") from error
     return bound

@@ -3,6 +3,7 @@
 import asyncio
 import ipaddress
 import resource
+import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from hyperfact.serve.models import Models
 from hyperfact.serve.server import Server, listen
 from hyperfact.serve.warm import warm
 
+_CONNECTIONS = 512
 _SWITCH = 0.001  # seconds after which the thread that computes lets clients be heard
 _FILES = 65_536  # open files that are asked for; each client is one
 
@@ -52,23 +54,27 @@ def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) 
             f"warning: everyone who reaches {settings.host}:{settings.port} may ask; "
             "there is no password and no encryption"
         )
-    bound = listen(settings.host, settings.port)
-    models = Models.load(runs, data_dir=settings.data_dir)
+    with listen(settings.host, settings.port) as bound:
+        models = Models.load(runs, data_dir=settings.data_dir)
+        _raise_file_limit()
+        sys.setswitchinterval(_SWITCH)
+        asyncio.run(_answer(models, bound, settings, tell))
+
+
+async def _answer(
+    models: Models, bound: socket.socket, settings: Settings, tell: Callable[[str], None]
+) -> None:
     hosts = {*settings.allow_hosts, _in_address(settings.host)}
     service = create_app(models, hosts=hosts, at_once=settings.at_once)
-    connections = max(512, 2 * settings.at_once)
-    _raise_file_limit()
-    sys.setswitchinterval(_SWITCH)
-    address = f"http://{_in_address(settings.host)}:{bound.getsockname()[1]}/"
-
-    async def main() -> None:
-        await warm(service)
-        log = (lambda line: None) if settings.quiet else _log  # noqa: ARG005 -- keeps nothing
-        server = Server(service, connections=connections, log=log)
-        await server.run(bound, lambda: tell(f"serving {', '.join(models)} at {address}"))
-
     try:
-        asyncio.run(main())
+        await warm(service)
+        server = Server(
+            service,
+            connections=max(_CONNECTIONS, 2 * settings.at_once),
+            log=None if settings.quiet else _log,
+        )
+        address = f"http://{_in_address(settings.host)}:{bound.getsockname()[1]}/"
+        await server.run(bound, lambda: tell(f"serving {', '.join(models)} at {address}"))
     finally:
         service.turns.close()
 
