@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import random
 import shutil
 import struct
 import subprocess
@@ -24,7 +23,6 @@ from hyperfact.data import load
 from hyperfact.errors import DataError, HyperfactError, UnknownNameError
 from hyperfact.evaluation import evaluating
 from hyperfact.experiment import Run, evaluate_split, open_run, run
-from hyperfact.hkg import Splits
 from hyperfact.memory import peak_memory
 from hyperfact.queries import Queries
 from tests.support.crashes import crash_config
@@ -294,56 +292,6 @@ def test_components_come_from_tables_only(made: Path) -> None:
         with pytest.raises(UnknownNameError, match="unknown decoder"):
             open_run(made, splits=splits_of())
         assert set(sys.modules) == modules
-
-
-def test_mutated_files_never_crash(made: Path) -> None:
-    """Random changes of any file, the manifest agreeing with them or not."""
-    names = [artifacts.WEIGHTS, artifacts.MANIFEST, artifacts.ENTITIES, artifacts.CONFIG]
-    names.append(artifacts.METRICS)
-    rng, splits = random.Random(0), splits_of()
-    whole = {name: (made / name).read_bytes() for name in names}
-    codes: list[int] = []
-    for case in range(400):
-        name = names[case % len(names)]
-        content = mutate(whole[name], rng)
-        if name == artifacts.MANIFEST:
-            (made / name).write_bytes(content)
-        else:
-            replace(made, name, content)
-        read = open_run if name in {artifacts.CONFIG, artifacts.ENTITIES} else _read
-        codes.append(exit_code_of(read, made, splits))
-        for other, kept in whole.items():
-            (made / other).write_bytes(kept)
-    assert set(codes) <= {0, 2}
-    assert codes.count(2) > 200
-
-
-def _read(path: Path, **_: Any) -> object:
-    return artifacts.read_run(path)
-
-
-def exit_code_of(read: Callable[..., object], path: Path, splits: Splits) -> int:
-    try:
-        read(path, splits=splits)
-    except HyperfactError as error:
-        return error.exit_code
-    return 0
-
-
-def mutate(content: bytes, rng: random.Random) -> bytes:
-    changed = bytearray(content)
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randrange(len(changed) or 1)
-        kind = rng.randrange(4)
-        if kind == 0 and changed:
-            changed[min(at, len(changed) - 1)] ^= 1 << rng.randrange(8)
-        elif kind == 1:
-            del changed[at : at + rng.randint(1, 60)]
-        elif kind == 2:
-            changed[at:at] = rng.randbytes(rng.randint(1, 20))
-        else:
-            changed[at:at] = changed[: rng.randint(1, 60)]
-    return bytes(changed)
 
 
 # -- no code in data -------------------------------------------------------------------------------
