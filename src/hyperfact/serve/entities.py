@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 from hyperfact.draw import draw_neighbourhood
@@ -14,7 +15,7 @@ from hyperfact.serve.asking import State, blanked
 from hyperfact.serve.models import Served
 from hyperfact.serve.shown import LONGEST, address, frame, home_of
 
-_PAGE, _DRAWN = 20, 6
+_PAGE, _DRAWN = 20, 5
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,12 @@ def _offset(text: str) -> int:
 
 
 def _drawing(served: Served, name: str) -> str:
-    return str(draw_neighbourhood(served.predictor.splits.all, name, limit=_DRAWN, styled=False))
+    """A fact of each relation, then others, as far as there is room."""
+    near = served.predictor.splits.all.of_entity(name)
+    _, firsts = np.unique(near.columns.relation, return_index=True)
+    rows = list(dict.fromkeys([*sorted(firsts.tolist()), *range(min(len(near), _DRAWN))]))[:_DRAWN]
+    shown = near.select(np.array(rows, dtype=np.int64))
+    return str(draw_neighbourhood(shown, name, limit=_DRAWN, styled=False))
 
 
 def _links(fact: Fact, home: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from hyperfact.serve.projection import Point, Projection, projection
 from hyperfact.serve.shown import entity_address, frame, home_of
 
 COLOURS = 9  # the last one is for all other groups
-SIZE, MARGIN = 1000, 24  # of the drawing
+WIDTH, MARGIN, LEAST = 1000.0, 24.0, 420.0  # of the drawing; it is at least so high
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def map_view(served: Served) -> dict[str, Any]:
     """Everything that the template of the map needs."""
     with served.lock:
         found = projection(served.predictor)
-    dots = dots_of(found, served)
+    dots, size = dots_of(found, served)
     counts = Counter(dot.colour for dot in dots)
     names = {dot.colour: dot.point.group for dot in dots if dot.colour < COLOURS - 1}
     names[COLOURS - 1] = "all other relations"
@@ -39,21 +39,25 @@ def map_view(served: Served) -> dict[str, Any]:
         "dots": dots,
         "legend": legend,
         "kinds": kinds,
-        "size": SIZE,
+        "size": size,
     }
 
 
-def dots_of(found: Projection, served: Served) -> list[Dot]:
-    """Points with place and colour, mediators below entities."""
+def dots_of(found: Projection, served: Served) -> tuple[list[Dot], tuple[float, float]]:
+    """Points with place and colour, mediators below entities; and the size of the drawing."""
     frequent = Counter(point.group for point in found.points).most_common(COLOURS - 1)
     colours = {group: i for i, (group, _) in enumerate(frequent)}
     home, entities = home_of(served.name), served.predictor.entities
-    half = SIZE / 2 - MARGIN
+    xs, ys = [p.x for p in found.points] or [0.0], [p.y for p in found.points] or [0.0]
+    scale = (WIDTH - 2 * MARGIN) / max(max(xs) - min(xs), 1e-9)
+    scale = min(scale, (WIDTH - 2 * MARGIN) / max(max(ys) - min(ys), 1e-9))
+    height = max(LEAST, (max(ys) - min(ys)) * scale + 2 * MARGIN)
+    middle = (max(xs) + min(xs)) / 2, (max(ys) + min(ys)) / 2
     dots = [
         Dot(
             point,
-            round(SIZE / 2 + half * point.x, 1),
-            round(SIZE / 2 - half * point.y, 1),
+            round(WIDTH / 2 + scale * (point.x - middle[0]), 1),
+            round(height / 2 - scale * (point.y - middle[1]), 1),
             colours.get(point.group, COLOURS - 1),
             entity_address(home, point.name, entities.get(point.name))
             if point.kind == "entity"
@@ -61,4 +65,5 @@ def dots_of(found: Projection, served: Served) -> list[Dot]:
         )
         for point in found.points
     ]
-    return sorted(dots, key=lambda dot: dot.point.kind, reverse=True)
+    ordered = sorted(dots, key=lambda dot: dot.point.kind, reverse=True)
+    return ordered, (WIDTH, round(height, 1))

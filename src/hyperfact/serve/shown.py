@@ -95,6 +95,7 @@ def templates() -> Environment:
         loader=PackageLoader("hyperfact.serve", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )

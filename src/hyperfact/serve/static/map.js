@@ -8,6 +8,7 @@
   const status = document.getElementById("status");
   const zoom = document.getElementById("zoom");
   const whole = svg.viewBox.baseVal.width;
+  const tall = svg.viewBox.baseVal.height / whole;
   const view = { x: 0, y: 0, size: whole };
   const rows = [...document.getElementById("points").rows].reverse(); // in the order of the marks
   const dots = [...svg.querySelectorAll("[data-c]")].map((mark, i) => {
@@ -32,9 +33,10 @@
     tip.hidden = !dot;
     if (!dot) return;
     dot.mark.classList.add("lit");
-    const scale = svg.clientWidth / view.size;
-    const x = (dot.x - view.x) * scale;
-    const y = (dot.y - view.y) * scale;
+    const seen = dot.mark.getBoundingClientRect();
+    const box = frame.getBoundingClientRect();
+    const x = seen.left + seen.width / 2 - box.left;
+    const y = seen.top + seen.height / 2 - box.top;
     tip.textContent = dot.name.length > 160 ? dot.name.slice(0, 159) + "…" : dot.name;
     const half = tip.offsetWidth / 2;
     const left = Math.min(Math.max(x, half + 4), svg.clientWidth - half - 4);
@@ -43,9 +45,8 @@
   }
 
   function place(event) {
-    const box = svg.getBoundingClientRect();
-    const scale = view.size / box.width;
-    return [view.x + (event.clientX - box.left) * scale, view.y + (event.clientY - box.top) * scale];
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    return [at.x, at.y];
   }
 
   function nearest(x, y, fits = () => true) {
@@ -61,16 +62,16 @@
   function look(size, x, y) {
     view.size = Math.min(whole, Math.max(whole / 24, size));
     view.x = Math.min(Math.max(0, x), whole - view.size);
-    view.y = Math.min(Math.max(0, y), whole - view.size);
-    svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.size} ${view.size}`);
+    view.y = Math.min(Math.max(0, y), (whole - view.size) * tall);
+    svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.size} ${view.size * tall}`);
     const grow = Math.sqrt(view.size / whole);
     for (const dot of dots) {
-      if (dot.mark.tagName === "circle") dot.mark.setAttribute("r", 6 * grow);
+      if (dot.mark.tagName === "circle") dot.mark.setAttribute("r", 5 * grow);
     }
     point(lit);
   }
 
-  function scale(factor, x = view.x + view.size / 2, y = view.y + view.size / 2) {
+  function scale(factor, x = view.x + view.size / 2, y = view.y + view.size * tall / 2) {
     const size = Math.min(whole, Math.max(whole / 24, view.size * factor));
     const share = size / view.size;
     look(size, x - (x - view.x) * share, y - (y - view.y) * share);
@@ -91,7 +92,7 @@
       return;
     }
     const [dot, far] = nearest(x, y);
-    point(far * svg.clientWidth / view.size < 18 ? dot : null);
+    point(far * svg.getScreenCTM().a < 18 ? dot : null);
   });
   svg.addEventListener("pointerleave", () => { if (document.activeElement !== svg) point(null); });
   svg.addEventListener("click", () => {
@@ -113,7 +114,7 @@
   svg.addEventListener("keydown", (event) => {
     if (event.key in ways) {
       const [wx, wy] = ways[event.key];
-      const from = lit || { x: view.x + view.size / 2, y: view.y + view.size / 2 };
+      const from = lit || { x: view.x + view.size / 2, y: view.y + view.size * tall / 2 };
       const [dot] = nearest(from.x, from.y, (other) => {
         const [dx, dy] = [other.x - from.x, other.y - from.y];
         const along = dx * wx + dy * wy;

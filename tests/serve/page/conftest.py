@@ -1,0 +1,48 @@
+"""A real Chromium and a real service; without a browser the tests say why they are skipped."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Error, Page, sync_playwright
+
+from hyperfact.predict import Predictor
+from tests.serve.page.hostile import hostile, hostile_run
+from tests.serve.page.service import serving
+from tests.serve.page.watched import Watch, watched
+from tests.support.runs import league, league_run
+from tools.browser import find_browser
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = find_browser()
+    if path is None:
+        pytest.skip("no Chromium here: `python -m tools.browser` installs one where it can")
+    with sync_playwright() as playwright:
+        try:
+            found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        except Error as error:
+            pytest.skip(f"{path} does not start: {str(error).splitlines()[0]}")
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="session")
+def site(browser: Browser) -> Iterator[str]:  # noqa: ARG001 - no service without a browser
+    """A service over the league and over the hostile names."""
+    Predictor.load(league_run(), splits=league())  # keeps the facts beside the run
+    Predictor.load(hostile_run(), splits=hostile())
+    with serving(league_run(), hostile_run()) as address:
+        yield address
+
+
+@pytest.fixture
+def watch(browser: Browser, site: str) -> Iterator[Watch]:
+    """A window of 1440 pixels in which everything that goes wrong is noted."""
+    with watched(browser, site) as found:
+        yield found
+
+
+@pytest.fixture
+def page(watch: Watch) -> Page:
+    return watch.page
