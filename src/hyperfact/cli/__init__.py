@@ -5,7 +5,10 @@ from importlib import import_module
 from hyperfact.cli.common import app, main
 
 #: Every module with commands. Adding a command: a function in one of them.
-ROOMS = ("data", "env", "audit", "graph", "demo", "learn", "judge", "runs", "ask", "serve")
+ROOMS = (
+    *("data", "env", "audit", "graph", "demo", "learn", "judge", "runs", "ask", "serve"),
+    "reproduce",
+)
 for _room in ROOMS:
     import_module(f"hyperfact.cli.{_room}")
 

@@ -63,8 +63,13 @@ class Signals:
 
 
 @contextmanager
-def interruptible(run: Path | None) -> Iterator[Signals]:
-    """Train in this block; an interruption ends the command with 128 plus the signal's number."""
+def interruptible(run: Path | None, again: str = "") -> Iterator[Signals]:
+    """Train in this block; an interruption ends the command with 128 plus the signal's number.
+
+    Args:
+        run: The run directory, if there is one.
+        again: The command that goes on, if not `resume` of that directory.
+    """
     signals = Signals()
     try:
         with signals:
@@ -74,7 +79,9 @@ def interruptible(run: Path | None) -> Iterator[Signals]:
     except BaseException:  # a compiler that was interrupted raises whatever it likes
         if not signals.raised:
             raise
-        if run is None:
+        if again:
+            note(f"interrupted; {again} goes on")
+        elif run is None:
             note("interrupted; without --out nothing is stored")
         else:
             note(f"interrupted; `hyperfact resume {run}` goes on")

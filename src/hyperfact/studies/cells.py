@@ -1,0 +1,188 @@
+"""A cell of a study: one training, whose result is stored once and never trained twice."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hyperfact import __version__
+from hyperfact.artifacts import MANIFEST, read_config
+from hyperfact.config import ExperimentConfig
+from hyperfact.errors import UserError
+from hyperfact.evaluation import evaluate
+from hyperfact.experiment import Run, Story, Watch, limits_of, open_run, resume, run
+from hyperfact.fitting import Epoch, Event, Guard, Open
+from hyperfact.hkg import Splits
+from hyperfact.memory import peak_memory
+from hyperfact.storage import write_atomically
+
+
+def name_of(dataset: str, row: str, seed: int) -> str:
+    """Of the file and the folder of a cell."""
+    return re.sub(r"[^A-Za-z0-9.+-]+", "_", f"{dataset}-{row}-{seed}")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training of a study."""
+
+    row: str  # of the table
+    dataset: str
+    seed: int
+    config: ExperimentConfig
+    curve: bool = False  # rank test facts at every validation too; it decides nothing
+
+    @property
+    def name(self) -> str:
+        """Of its file and folder."""
+        return name_of(self.dataset, self.row, self.seed)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of everything that decides its result."""
+        dump = self.config.model_dump(
+            mode="json", exclude={"data": {"data_dir"}, "checkpoint": True}
+        )
+        text = json.dumps({"config": dump, "curve": self.curve}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a cell gave, all of it measured."""
+
+    row: str
+    dataset: str
+    seed: int
+    fingerprint: str  # of the configuration
+    version: str
+    epochs: int
+    best_epoch: int
+    seconds: float
+    parameters: int
+    memory: int  # bytes, the most that the process had held by then
+    valid: dict[str, Any] | None
+    test: dict[str, Any] | None
+    curve: list[dict[str, float]]  # seconds of training so far, MRR of valid and perhaps of test
+
+    @property
+    def name(self) -> str:
+        """Of its file and folder."""
+        return name_of(self.dataset, self.row, self.seed)
+
+
+class Cells:
+    """The results of a study in a folder.
+
+    Args:
+        folder: Of the study.
+        splits: Gives the facts of a dataset.
+        guard: Keeps signals out of steps.
+    """
+
+    def __init__(
+        self, folder: Path, splits: Callable[[ExperimentConfig], Splits], guard: Guard | None = None
+    ) -> None:
+        self.folder, self.splits, self.guard = folder, splits, guard or Open()
+
+    def stored(self, cell: Cell) -> Outcome | None:
+        """A result of before, if there is one.
+
+        Raises:
+            UserError: It is that of another configuration.
+        """
+        path = self._path(cell)
+        if not path.exists():
+            return None
+        found = Outcome(**json.loads(path.read_text(encoding="utf-8")))
+        if found.fingerprint != cell.fingerprint:
+            raise UserError(
+                f"{path}: this result is of another configuration; remove it or give another --out"
+            )
+        return found
+
+    def run(self, cell: Cell, watch: Watch) -> Outcome:
+        """Train it, or go on with its training, and store the result."""
+        outcome = self._traced(cell, watch) if cell.curve else self._plain(cell, watch)
+        path = self._path(cell)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(asdict(outcome), indent=1, sort_keys=True) + "\n"
+        write_atomically(path, text.encode("utf-8"))
+        return outcome
+
+    def _path(self, cell: Cell) -> Path:
+        return self.folder / "cells" / f"{cell.name}.json"
+
+    def run_folder(self, name: str) -> Path:
+        """Where the run of a cell is stored."""
+        return self.folder / "runs" / name
+
+    def opened(self, name: str) -> Run:
+        """The run of a cell, with its model."""
+        path = self.run_folder(name)
+        return open_run(path, splits=self.splits(read_config(path)))
+
+    def _plain(self, cell: Cell, watch: Watch) -> Outcome:
+        path, splits = self.run_folder(cell.name), self.splits(cell.config)
+        if (path / MANIFEST).exists():
+            raise UserError(f"{path}: the run is finished, but its result is missing; remove it")
+        if path.exists():
+            result = resume(path, splits=splits, watch=watch, guard=self.guard)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            result = run(cell.config, splits=splits, out=path, watch=watch, guard=self.guard)
+        return outcome_of(cell, result, [])
+
+    def _traced(self, cell: Cell, watch: Watch) -> Outcome:
+        """With the MRR of test facts beside each validation; the clock stands meanwhile."""
+        tested: list[float] = []
+
+        def look(event: Event) -> None:
+            watch(event)
+            if isinstance(event, Epoch) and event.valid_mrr is not None:
+                with story.fit.trainer.averaged():
+                    found = evaluate(
+                        story.model, splits["test"], story.known, limits=limits_of(cell.config)
+                    )
+                tested.append(found.metrics.mrr)
+
+        splits = self.splits(cell.config)
+        story = Story(cell.config, splits, self.guard, look)
+        return outcome_of(cell, story.tell(), tested)
+
+
+def outcome_of(cell: Cell, result: Run, tested: list[float]) -> Outcome:
+    """The figures of a finished training."""
+    curve, clock = [], 0.0
+    test = iter(tested)
+    for epoch in result.epochs:
+        clock += epoch.seconds
+        if epoch.valid_mrr is not None:
+            point = {"epoch": epoch.epoch, "seconds": clock, "valid": epoch.valid_mrr}
+            curve.append(point | ({"test": next(test)} if tested else {}))
+    return Outcome(
+        row=cell.row,
+        dataset=cell.dataset,
+        seed=cell.seed,
+        fingerprint=cell.fingerprint,
+        version=__version__,
+        epochs=len(result.epochs),
+        best_epoch=result.best_epoch,
+        seconds=result.seconds,
+        parameters=sum(p.numel() for p in result.model.parameters()),
+        memory=peak_memory(),
+        valid=_metrics(result, "valid"),
+        test=_metrics(result, "test"),
+        curve=curve,
+    )
+
+
+def _metrics(result: Run, split: str) -> dict[str, Any] | None:
+    found = result.results.get(split)
+    if found is None:
+        return None
+    told = found.as_dict()
+    return {key: told[key] for key in told if key not in ("intervals", "macro")}

@@ -1,0 +1,28 @@
+"""The complexity table: what each transformation costs, counted beside the paper's formula."""
+
+from dataclasses import asdict
+from typing import Any
+
+from hyperfact.studies import plots
+from hyperfact.studies.study import Desk, Plan, Study
+from hyperfact.studies.tables import to_markdown
+from hyperfact.transforms.complexity import costs
+
+
+class Complexity(Study):
+    """No training: nodes, edges and relations of every transformation."""
+
+    name = "complexity"
+    title = "Size of the transformed graph"
+    datasets = ("FB-AUTO", "JF17K", "WD50K")
+
+    def tell(self, desk: Desk, plan: Plan) -> list[dict[str, Any]]:
+        """Count."""
+        lines = [
+            {"dataset": dataset} | asdict(cost)
+            for dataset in self.datasets_of(plan)
+            for cost in costs(desk.facts(dataset))
+        ]
+        text = f"# {self.title}\n\n{to_markdown(lines, list(lines[0]))}"
+        self.put(desk.folder, lines, text, plots.sizes(lines, self.title))
+        return lines

@@ -1,0 +1,165 @@
+"""Pictures of studies as SVG, by matplotlib (extra `viz`)."""
+
+import io
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from hyperfact.errors import UserError
+from hyperfact.studies.cells import Outcome
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_OURS, _PAPER = "#1b6ca8", "#c9c9c9"
+_WIDTH = 6.0  # inches of one panel
+
+
+def _style() -> AbstractContextManager[object]:
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise UserError("pictures need matplotlib: pip install 'hyperfact[viz]'") from None
+    mpl.use("Agg")
+    return mpl.rc_context(
+        {
+            "svg.hashsalt": "hyperfact",  # the same figures give the same bytes
+            "svg.fonttype": "none",
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "font.size": 9,
+        }
+    )
+
+
+def _svg(figure: "Figure") -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    return out.getvalue()
+
+
+def _panels(count: int, height: float) -> tuple["Figure", list[Any]]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_WIDTH * count, height), layout="constrained")
+    axes = figure.subplots(1, count, squeeze=False)
+    return figure, list(axes[0])
+
+
+def bars(lines: Sequence[dict[str, Any]], title: str) -> bytes:
+    """Test MRR of each row, ours beside the paper's, a panel for each dataset."""
+    datasets = list(dict.fromkeys(line["dataset"] for line in lines))
+    with _style():
+        most = max(sum(line["dataset"] == d for line in lines) for d in datasets)
+        figure, panels = _panels(len(datasets), 0.8 + 0.36 * most)
+        for axes, dataset in zip(panels, datasets, strict=True):
+            rows = [line for line in lines if line["dataset"] == dataset][::-1]
+            for place, line in enumerate(rows):
+                for shift, key, colour in ((0.2, "mrr", _OURS), (-0.2, "mrr paper", _PAPER)):
+                    value = line.get(key)
+                    if value is None:
+                        continue
+                    spread = line.get("mrr spread") if key == "mrr" else None
+                    axes.barh(place + shift, value, 0.38, color=colour, xerr=spread)
+                    axes.text(value + 0.01, place + shift, f"{value:.3f}", va="center", fontsize=7)
+            axes.set_yticks(range(len(rows)), [line["row"] for line in rows])
+            axes.set_xlim(0, 1.08)
+            axes.set_xlabel("test MRR")
+            axes.set_title(f"{title}: {dataset}", fontsize=10)
+        _legend(panels[0])
+        return _svg(figure)
+
+
+def _legend(axes: Any) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=_OURS, label="hyperfact"), Patch(color=_PAPER, label="paper")]
+    axes.legend(handles=handles, loc="lower right", frameon=False, fontsize=8)
+
+
+def sizes(lines: Sequence[dict[str, Any]], title: str) -> bytes:
+    """Edges of each transformation, counted and bounded, a panel for each dataset."""
+    datasets = list(dict.fromkeys(line["dataset"] for line in lines))
+    with _style():
+        figure, panels = _panels(len(datasets), 2.8)
+        for axes, dataset in zip(panels, datasets, strict=True):
+            rows = [
+                line for line in lines if (line["dataset"], line["measure"]) == (dataset, "edges")
+            ][::-1]
+            names = [" ".join(filter(None, (r["transformation"], r["mode"]))) for r in rows]
+            for shift, key, colour in ((0.2, "counted", _OURS), (-0.2, "bound", _PAPER)):
+                places = [place + shift for place in range(len(rows))]
+                axes.barh(places, [row[key] for row in rows], 0.38, color=colour, label=key)
+            axes.set_yticks(range(len(rows)), names)
+            axes.set_xscale("log")
+            axes.set_xlabel("edges")
+            axes.set_title(f"{title}: {dataset}", fontsize=10)
+        panels[0].legend(frameon=False, fontsize=8)
+        return _svg(figure)
+
+
+def sharing(lines: Sequence[dict[str, Any]], title: str) -> bytes:
+    """MRR and parameters over alpha, a panel for each dataset."""
+    datasets = list(dict.fromkeys(line["dataset"] for line in lines))
+    with _style():
+        figure, panels = _panels(len(datasets), 3.2)
+        for axes, dataset in zip(panels, datasets, strict=True):
+            rows = [line for line in lines if line["dataset"] == dataset]
+            alpha = [float(line["row"]) for line in rows]
+            spreads = [line["mrr spread"] or 0.0 for line in rows]
+            other = axes.twinx()
+            other.bar(alpha, [r["parameters"] / 1e6 for r in rows], 0.1, color=_PAPER)
+            other.set_ylabel("parameters (millions)")
+            other.spines["right"].set_visible(True)
+            axes.errorbar(alpha, [r["mrr"] for r in rows], spreads, color=_OURS, marker="o")
+            axes.set_zorder(other.get_zorder() + 1)
+            axes.patch.set_visible(False)
+            axes.set_xlabel("alpha")
+            axes.set_ylabel("test MRR", color=_OURS)
+            axes.set_title(f"{title}: {dataset}", fontsize=10)
+        return _svg(figure)
+
+
+def curves(outcomes: Sequence[Outcome], title: str) -> bytes:
+    """Test MRR over the seconds of training, a panel for each dataset, a line for each seed."""
+    datasets = list(dict.fromkeys(o.dataset for o in outcomes))
+    rows = list(dict.fromkeys(o.row for o in outcomes))
+    with _style():
+        figure, panels = _panels(len(datasets), 3.2)
+        for axes, dataset in zip(panels, datasets, strict=True):
+            for outcome in outcomes:
+                if outcome.dataset != dataset or not outcome.curve:
+                    continue
+                x = [point["seconds"] for point in outcome.curve]
+                y = [point["test"] for point in outcome.curve]
+                label = outcome.row if outcome.seed == 0 else None
+                axes.plot(x, y, f"C{rows.index(outcome.row)}", marker=".", label=label)
+            axes.set_xlabel("seconds of training")
+            axes.set_ylabel("test MRR")
+            axes.set_title(f"{title}: {dataset}", fontsize=10)
+            axes.legend(frameon=False, fontsize=8)
+        return _svg(figure)
+
+
+def clouds(panels: Sequence[tuple[str, Any, Sequence[str]]], title: str) -> bytes:
+    """Points in two dimensions, coloured by label, a panel each.
+
+    Args:
+        panels: Heading, points (n, 2) and the label of each point.
+        title: Above all.
+    """
+    with _style():
+        figure, axes_of = _panels(len(panels), 4.2)
+        for axes, (heading, points, labels) in zip(axes_of, panels, strict=True):
+            for number, label in enumerate(sorted(set(labels))):
+                mine = [i for i, other in enumerate(labels) if other == label]
+                axes.scatter(
+                    points[mine, 0], points[mine, 1], s=4, color=f"C{number % 10}", label=label
+                )
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.set_title(f"{title}: {heading}", fontsize=10)
+        axes_of[-1].legend(
+            frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5), markerscale=2
+        )
+        return _svg(figure)

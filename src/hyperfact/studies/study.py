@@ -1,0 +1,142 @@
+"""Study: a question of the paper, as trainings whose results become a table and a picture."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from hyperfact.errors import UserError
+from hyperfact.experiment import Watch
+from hyperfact.hkg import HKG
+from hyperfact.storage import write_atomically
+from hyperfact.studies.cells import Cell, Cells, Outcome
+from hyperfact.studies.recipes import Changes, recipe
+from hyperfact.studies.tables import summary, to_csv, to_markdown
+
+Budget = Literal["quick", "full"]
+QUICK_EPOCHS = 3
+_COLUMNS = (
+    *("dataset", "row", "mrr", "mrr spread", "mrr paper", "difference", "hits@1", "hits@1 paper"),
+    *("hits@10", "hits@10 paper", "leak-free mrr", "valid mrr", "seeds", "epochs", "seconds"),
+    *("parameters", "memory GB"),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much of a study to do."""
+
+    budget: Budget = "quick"
+    datasets: tuple[str, ...] = ()  # empty: those of the study
+    seeds: int = 0  # 0: 1 if quick, 3 if full
+    overrides: tuple[str, ...] = ()
+
+    @property
+    def epochs(self) -> list[str]:
+        """A quick study trains for few epochs."""
+        if self.budget == "full":
+            return []
+        return [f"training.epochs={QUICK_EPOCHS}", f"training.validate_every={QUICK_EPOCHS}"]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where a study works, and with what."""
+
+    cells: Cells
+    facts: Callable[[str], HKG]  # the training facts of a dataset
+    watch: Callable[[Cell], Watch]
+    resume: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """Where results go."""
+        return self.cells.folder
+
+
+class Study(ABC):
+    """One table or figure."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    datasets: ClassVar[tuple[str, ...]] = ("FB-AUTO", "JF17K")
+
+    def datasets_of(self, plan: Plan) -> tuple[str, ...]:
+        """Quick studies are about the first dataset only, unless told otherwise."""
+        return plan.datasets or (self.datasets[:1] if plan.budget == "quick" else self.datasets)
+
+    @abstractmethod
+    def tell(self, desk: Desk, plan: Plan) -> list[dict[str, Any]]:
+        """Do all that is not done yet; write and return the table."""
+
+    def put(self, folder: Path, lines: Sequence[dict[str, Any]], text: str, picture: bytes) -> None:
+        """Write a table for machines, one for people, and a picture."""
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / f"{self.name}.csv", to_csv(lines).encode("utf-8"))
+        write_atomically(folder / f"{self.name}.md", text.encode("utf-8"))
+        write_atomically(folder / f"{self.name}.svg", picture)
+
+
+class Trainings(Study):
+    """A study of trainings: one for each row, dataset and seed."""
+
+    needs_curve: ClassVar[bool] = False
+    most_seeds: ClassVar[int] = 3
+
+    @abstractmethod
+    def variants(self) -> dict[str, Changes]:
+        """The rows, each with its changes of the dataset's recipe."""
+
+    @abstractmethod
+    def picture(
+        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], desk: Desk
+    ) -> bytes:
+        """An SVG."""
+
+    def cells(self, plan: Plan) -> list[Cell]:
+        """Every training, row by row, a seed after the other."""
+        seeds = range(plan.seeds or (1 if plan.budget == "quick" else self.most_seeds))
+        return [
+            self._cell(plan, dataset, row, seed, changes)
+            for dataset in self.datasets_of(plan)
+            for row, changes in self.variants().items()
+            for seed in seeds
+        ]
+
+    def _cell(self, plan: Plan, dataset: str, row: str, seed: int, changes: Changes) -> Cell:
+        given = [*plan.epochs, f"training.seed={seed}", *plan.overrides]
+        return Cell(row, dataset, seed, recipe(dataset, changes, given), curve=self.needs_curve)
+
+    def lines(self, outcomes: Sequence[Outcome], desk: Desk, plan: Plan) -> list[dict[str, Any]]:
+        """The table."""
+        del desk
+        return summary(self.name, outcomes, plan.budget)
+
+    def columns(self) -> Sequence[str]:
+        """Of the table that people read; the CSV has all."""
+        return _COLUMNS
+
+    def tell(self, desk: Desk, plan: Plan) -> list[dict[str, Any]]:
+        """Train what was not trained yet.
+
+        Raises:
+            UserError: There are results already and the study is not to be resumed.
+        """
+        todo = self.cells(plan)
+        done = {cell.name: desk.cells.stored(cell) for cell in todo}
+        if not desk.resume and (any(done.values()) or (desk.folder / "runs").exists()):
+            raise UserError(f"{desk.folder}: holds results already; --resume goes on with them")
+        outcomes = [done[cell.name] or desk.cells.run(cell, desk.watch(cell)) for cell in todo]
+        lines = self.lines(outcomes, desk, plan)
+        self.put(desk.folder, lines, self.text(lines, plan), self.picture(outcomes, lines, desk))
+        return lines
+
+    def text(self, lines: Sequence[dict[str, Any]], plan: Plan) -> str:
+        """The table as Markdown, with what it is."""
+        about = (
+            f"Budget quick: {QUICK_EPOCHS} epochs, so figures are not comparable with the paper's."
+            if plan.budget == "quick"
+            else "Budget full: the epochs of the recipe; the best validation MRR decides."
+        )
+        return f"# {self.title}\n\n{about}\n\n{to_markdown(lines, self.columns())}"

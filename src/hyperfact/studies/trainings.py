@@ -1,0 +1,130 @@
+"""Studies that are tables of trainings: main, transformations, encoder-decoder, sharing, curves."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from hyperfact.studies import plots
+from hyperfact.studies.cells import Outcome
+from hyperfact.studies.paper import reported, rows_of
+from hyperfact.studies.recipes import Changes
+from hyperfact.studies.study import Desk, Plan, Trainings
+from hyperfact.transforms import TRANSFORMS
+
+_LOOKUP: Changes = {"encoder": {"name": "lookup", "initial_scale": 0.3}}
+
+
+def _decoder(name: str) -> Changes:
+    return {"decoder": {"name": name}}
+
+
+class Main(Trainings):
+    """The paper's main table: our rows beside every row that it reports."""
+
+    name = "main"
+    title = "Completion of hyper-relational facts"
+
+    def variants(self) -> dict[str, Changes]:
+        """TransEQ, and decoders of the paper's table that need no encoder."""
+        return {
+            "TransEQ": {},
+            "m-DistMult": _LOOKUP,
+            "HypE": {**_LOOKUP, **_decoder("hype")},
+            "m-TransH": {**_LOOKUP, **_decoder("mtransh")},
+        }
+
+    def lines(self, outcomes: Sequence[Outcome], desk: Desk, plan: Plan) -> list[dict[str, Any]]:
+        """Ours, then rows that the paper alone has."""
+        ours = super().lines(outcomes, desk, plan)
+        have = {(line["dataset"], line["row"]) for line in ours}
+        others = [
+            {"dataset": dataset, "row": row}
+            | {f"{m} paper": v for m, v in reported(self.name, dataset, row).items()}
+            for dataset in self.datasets_of(plan)
+            for row in rows_of(self.name, dataset)
+            if (dataset, row) not in have
+        ]
+        return [*ours, *others]
+
+    def picture(
+        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], desk: Desk
+    ) -> bytes:
+        """Bars of MRR, ours and the paper's."""
+        del outcomes, desk
+        return plots.bars(lines, self.title)
+
+
+class Transformations(Main):
+    """Which graph the encoder sees."""
+
+    name = "transformations"
+    title = "Transformations compared"
+
+    def variants(self) -> dict[str, Changes]:
+        """Every transformation."""
+        order = ("plain", "clique_plain", "clique_semantic", "no_distinction", "equivalent")
+        assert set(order) == set(TRANSFORMS)
+        return {name: {"graph": {"transformation": name}} for name in order}
+
+
+class EncoderDecoder(Main):
+    """Every decoder on every encoder."""
+
+    name = "encoder-decoder"
+    title = "Encoders and decoders"
+
+    def variants(self) -> dict[str, Changes]:
+        """Settings of the recipe stay where both members have them."""
+        encoders: dict[str, Changes] = {
+            "compgcn": {},
+            "rgcn": {"encoder": {"name": "rgcn", "alpha": 1.0, "initial_scale": 0.3}},
+            "lookup": _LOOKUP,
+        }
+        decoders = {
+            "mtransh": _decoder("mtransh"),
+            "transformer": _decoder("transformer"),
+            "mdistmult": {},
+            "hype": _decoder("hype"),
+        }
+        return {f"{e}+{d}": {**encoders[e], **decoders[d]} for d, e in product(decoders, encoders)}
+
+
+class Sharing(Trainings):
+    """How much of a mediator's vector is shared by its primary relation."""
+
+    name = "sharing"
+    title = "The sharing ratio alpha"
+
+    def variants(self) -> dict[str, Changes]:
+        """From nothing to everything."""
+        return {f"{a / 10:.1f}": {"encoder": {"alpha": a / 10}} for a in range(0, 11, 2)}
+
+    def picture(
+        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], desk: Desk
+    ) -> bytes:
+        """MRR and parameters over alpha."""
+        del outcomes, desk
+        return plots.sharing(lines, self.title)
+
+
+class Curves(Trainings):
+    """Clock time of training against MRR."""
+
+    name = "curves"
+    title = "Learning curves"
+    needs_curve = True
+
+    def variants(self) -> dict[str, Changes]:
+        """With and without encoder."""
+        return {
+            "TransEQ": {},
+            "HypE": {**_LOOKUP, **_decoder("hype")},
+            "m-DistMult": _LOOKUP,
+        }
+
+    def picture(
+        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], desk: Desk
+    ) -> bytes:
+        """Test MRR over seconds; the clock stands while facts are ranked."""
+        del lines, desk
+        return plots.curves(outcomes, self.title)

@@ -1,0 +1,123 @@
+"""Studies: what they train, what they write, and that nothing is trained twice."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hyperfact.errors import UserError
+from hyperfact.fitting import Event
+from hyperfact.hkg import HKG
+from hyperfact.studies import STUDIES, Cell, Cells, Desk, Plan
+from hyperfact.studies.paper import reported, rows_of
+from hyperfact.studies.recipes import recipe
+from hyperfact.studies.tsne import purity, sample
+from tests.support.runs import league
+
+TINY = ("training.dim=8", "training.epochs=2", "training.validate_every=1", "training.average=0.9")
+
+
+class Office:
+    """A desk whose every dataset is a handful of facts, and that counts trainings."""
+
+    def __init__(self, folder: Path, *, resume: bool = False) -> None:
+        self.trained: list[str] = []
+        cells = Cells(folder, lambda _: league())
+        self.desk = Desk(cells, self.facts, self.watch, resume=resume)
+
+    def facts(self, _: str) -> HKG:
+        return league().train
+
+    def watch(self, cell: Cell) -> "Watching":
+        self.trained.append(cell.name)
+        return Watching()
+
+
+class Watching:
+    """Looks at nothing."""
+
+    def __call__(self, event: Event) -> None:
+        """Look."""
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_quick_study_writes_table_and_picture(name: str, tmp_path: Path) -> None:
+    lines = STUDIES[name].tell(Office(tmp_path).desk, Plan(overrides=TINY))
+    with (tmp_path / f"{name}.csv").open(newline="") as table:
+        assert len(list(csv.DictReader(table))) == len(lines)
+    assert (tmp_path / f"{name}.md").read_text().startswith("# ")
+    assert (tmp_path / f"{name}.svg").read_bytes().lstrip().startswith(b"<?xml")
+
+
+def test_what_is_trained_is_not_trained_again(tmp_path: Path) -> None:
+    plan, study = Plan(overrides=TINY), STUDIES["tsne"]
+    first = Office(tmp_path)
+    lines = study.tell(first.desk, plan)
+    assert len(first.trained) == 2
+    with pytest.raises(UserError, match="--resume"):
+        study.tell(Office(tmp_path).desk, plan)
+    (tmp_path / "cells" / "FB-AUTO-0.0-0.json").unlink()
+    (tmp_path / "runs" / "FB-AUTO-0.0-0").rename(tmp_path / "away")
+    again = Office(tmp_path, resume=True)
+    second = study.tell(again.desk, plan)
+    assert again.trained == ["FB-AUTO-0.0-0"]
+    assert [line["mrr"] for line in second] == [line["mrr"] for line in lines]
+
+
+def test_a_result_of_another_configuration_is_refused(tmp_path: Path) -> None:
+    study = STUDIES["tsne"]
+    study.tell(Office(tmp_path).desk, Plan(overrides=TINY))
+    other = Plan(overrides=(*TINY, "optimizer.lr=0.1"))
+    with pytest.raises(UserError, match="another configuration"):
+        study.tell(Office(tmp_path, resume=True).desk, other)
+
+
+def test_seeds_give_a_mean_and_a_spread(tmp_path: Path) -> None:
+    lines = STUDIES["curves"].tell(Office(tmp_path).desk, Plan(seeds=2, overrides=TINY))
+    first = lines[0]
+    found = [
+        json.loads((tmp_path / "cells" / f"FB-AUTO-{first['row']}-{s}.json").read_text())
+        for s in range(2)
+    ]
+    values = [f["test"]["mrr"] for f in found]
+    assert first["mrr"] == pytest.approx(np.mean(values))
+    assert first["mrr spread"] == pytest.approx(np.std(values, ddof=1))
+    assert all(len(f["curve"]) == 2 and "test" in f["curve"][0] for f in found)
+
+
+def test_figures_of_the_paper() -> None:
+    assert reported("main", "FB-AUTO", "TransEQ")["mrr"] == 0.870
+    assert reported("transformations", "JF17K", "plain") == {
+        "mrr": 0.504,
+        "hits@1": 0.422,
+        "hits@10": 0.669,
+    }
+    assert reported("encoder-decoder", "JF17K", "rgcn+mtransh") == {}  # it ran out of memory
+    assert len(rows_of("main", "JF17K")) == 11
+
+
+def test_a_recipe_keeps_its_settings_or_is_replaced_where_the_component_is() -> None:
+    config = recipe("FB-AUTO", {"encoder": {"alpha": 0.4}})
+    assert config.encoder.options["alpha"] == 0.4
+    assert config.encoder.options["composition"] == "rotate"
+    other = recipe("FB-AUTO", {"encoder": {"name": "lookup"}}, ["training.seed=7"])
+    assert "composition" not in other.encoder.options
+    assert other.training.seed == 7
+    with pytest.raises(UserError, match="no recipe for Nowhere"):
+        recipe("Nowhere", {})
+
+
+def test_purity_is_one_for_clusters_and_about_chance_without() -> None:
+    rng = np.random.default_rng(0)
+    labels = ["a", "b"] * 200
+    apart = rng.standard_normal((400, 3)) + 100 * np.array([[i % 2] * 3 for i in range(400)])
+    assert purity(apart, labels) == 1.0
+    assert purity(rng.standard_normal((400, 3)), labels) == pytest.approx(0.5, abs=0.05)
+    assert purity(np.zeros((400, 3)), labels) == pytest.approx(199 / 399)  # all equally near
+
+
+def test_the_most_frequent_relations_are_sampled() -> None:
+    relation = np.repeat(np.arange(12), np.arange(1, 13))
+    assert set(relation[sample(relation)].tolist()) == set(range(2, 12))
