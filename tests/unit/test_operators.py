@@ -1,12 +1,25 @@
-"""No operator whose result depends on the order of threads, as far as the code shows it."""
+"""No operator whose result depends on the order of threads, by the code's and torch's own word.
+
+`pytest --deterministic` runs any tests in the mode in which torch refuses such operators.
+"""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 import hyperfact
+from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
+from hyperfact.decoders import DECODERS
+from hyperfact.encoders import ENCODERS
+from hyperfact.evaluation import evaluate
+from hyperfact.hkg import HKG
+from hyperfact.objective import make_objective
+from hyperfact.queries import KnownAnswers
+from hyperfact.training import Trainer
+from tests.support.models import ENCODER_FORMS, model_of, random_facts
 
 ROOT = Path(hyperfact.__file__).parent
 ROOMS = ("encoders", "decoders", "kernels", "objective.py", "training.py", "model.py", "kg.py")
@@ -112,3 +125,54 @@ def test_the_rule_sees_each_of_them(line: str) -> None:
     head = "class A:\n    def f(self):\n        self.weight = nn.Parameter(x)\n        "
     assert list(findings(head + line))
     assert not list(findings(head + "y = self.weight[:3, 0] + self.weight.index_select(0, i)"))
+
+
+# -- as torch sees it ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _refused() -> Iterator[None]:
+    """Torch raises where an operator has no deterministic form, and fills new memory with NaN."""
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(before)
+
+
+def two_steps(graph: HKG, encoder: str, decoder: str, negatives: int) -> list[torch.Tensor]:
+    model = model_of(graph, ENCODER_FORMS[encoder], {"name": decoder})
+    objective = make_objective(graph, ObjectiveConfig(negatives=negatives, label_smoothing=0.1))
+    half = TrainingConfig(epochs=1, batch_size=(len(objective) + 1) // 2)
+    trainer = Trainer(
+        model,
+        objective,
+        training=half,
+        optimizer=OptimizerConfig(),
+        hide_targets="batch",
+        generator=torch.Generator().manual_seed(5),
+    )
+    assert len(list(trainer.run())) == 2
+    evaluate(model, graph[:3], KnownAnswers.build(graph))
+    return [p.detach().clone() for p in model.parameters()]
+
+
+@pytest.mark.usefixtures("_refused")
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("encoder", ENCODER_FORMS)
+@pytest.mark.parametrize("negatives", [0, 4])
+def test_training_and_ranking_use_none_that_torch_refuses(
+    encoder: str, decoder: str, negatives: int
+) -> None:
+    graph = random_facts(12, entities=8)
+    one, two = (two_steps(graph, encoder, decoder, negatives) for _ in range(2))
+    assert all(
+        bool(a.isfinite().all()) and torch.equal(a, b) for a, b in zip(one, two, strict=True)
+    )
+    assert {form["name"] for form in ENCODER_FORMS.values()} == set(ENCODERS)
+
+
+@pytest.mark.usefixtures("_refused")
+def test_torch_does_refuse_them() -> None:
+    with pytest.raises(RuntimeError, match="does not have a deterministic implementation"):
+        torch.zeros(3).put_(torch.tensor([0, 0]), torch.ones(2))
+    assert torch.empty(5).isnan().all()
