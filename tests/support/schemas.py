@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 Schema = Mapping[str, Any]
 
-_ANYTHING = st.sampled_from(
+_ANYTHING: st.SearchStrategy[Any] = st.sampled_from(
     [
         *(None, True, False, 0, -1, 1, 10**9, 10**400, 1.5, 1e308, float("nan"), float("inf")),
         *("", "?", "a | b | ?", "\x00", "x" * 5000, "\ud800", [], [None], [[]], {}, {"a": {}}),

@@ -8,10 +8,10 @@ Anything else (an explanation, a what-if) is a turn of its own, in the order of 
 
 import asyncio
 import json
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 from hyperfact.errors import HyperfactError
@@ -34,6 +34,10 @@ class Query:
     request: Request
 
 
+#: Who waits for the answer to each question, in the order of arrival.
+Waiting = dict[Query, list["asyncio.Future[bytes]"]]
+
+
 class Turns:
     """The queue before the one thread that computes.
 
@@ -42,9 +46,7 @@ class Turns:
     """
 
     def __init__(self, models: Models) -> None:
-        self._waiting: dict[str, deque[tuple[Query, asyncio.Future[bytes]]]] = {
-            name: deque() for name in models
-        }
+        self._waiting: dict[str, Waiting] = {name: {} for name in models}
         self._busy: set[str] = set()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hyperfact-turns")
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="hyperfact-reader")
@@ -53,7 +55,7 @@ class Turns:
     def ask(self, served: Served, query: Query) -> "asyncio.Future[bytes]":
         """The answers to a question as JSON, or the HyperfactError that says what is wrong."""
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._waiting[served.name].append((query, future))
+        self._waiting[served.name].setdefault(query, []).append(future)
         if served.name not in self._busy:
             self._busy.add(served.name)
             task = asyncio.create_task(self._work(served))
@@ -84,23 +86,21 @@ class Turns:
         waiting = self._waiting[served.name]
         try:
             while waiting:
-                count = min(WIDEST, len(waiting))
-                some = [waiting.popleft() for _ in range(count)]
-                await self._turn(served, some)
+                first = list(islice(waiting, WIDEST))
+                await self._turn(served, {query: waiting.pop(query) for query in first})
         finally:
             self._busy.discard(served.name)
 
-    async def _turn(
-        self, served: Served, some: Sequence[tuple[Query, "asyncio.Future[bytes]"]]
-    ) -> None:
-        queries = list(dict.fromkeys(query for query, future in some if not future.done()))
+    async def _turn(self, served: Served, some: Waiting) -> None:
+        queries = [q for q, futures in some.items() if not all(f.done() for f in futures)]
         try:
             found = await self.run(served, lambda: answer(served, queries))
         except Exception as error:
             found = dict.fromkeys(queries, error)
-        for query, future in some:
-            if not future.done():  # its client has not gone
-                result = found[query]
+        for query, result in found.items():
+            for future in some[query]:
+                if future.done():  # its client has gone
+                    continue
                 if isinstance(result, bytes):
                     future.set_result(result)
                 else:

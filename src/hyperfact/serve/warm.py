@@ -14,6 +14,7 @@ from hyperfact.serve.batching import to_json
 from hyperfact.serve.exactness import same_together
 from hyperfact.serve.exchange import answered
 from hyperfact.serve.models import Served
+from hyperfact.serve.shown import templates
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,10 @@ class Call:
 
 
 async def warm(service: Service) -> None:
-    """Ask every route of every run once."""
+    """Ask the routes of every run once; the map is left, for it takes long and needs no file."""
+    environment = templates()
+    for name in environment.list_templates():
+        environment.get_template(name)
     for path in ("/", "/api/health", "/api/models", "/api/openapi.json", "/no/such/page"):
         await _ask(service, Call(path))
     for served in service.models.values():
@@ -56,11 +60,9 @@ def _calls(served: Served) -> Iterator[Call]:
     yield Call(f"{api}/explain", body={**one, "answer": str(fact.object)})
     yield Call(f"{api}/what-if", body={**one, "changes": [change]})
     yield Call(f"{api}/batch", body={"questions": [question]})
-    yield Call(f"{api}/map")
     yield Call(page, {"q": question, "answer": fact.object, "change": change})
     yield Call(f"{page}/entity", {"name": fact.subject})
     yield Call(f"{page}/answers.csv", {"q": question})
-    yield Call(f"{page}/map")
     yield Call(f"{page}/card")
 
 
