@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 import socket
 import threading
@@ -125,9 +126,8 @@ def test_a_whole_mebibyte_is_read(port: int) -> None:
 def test_what_follows_a_body_is_no_part_of_it(port: int) -> None:
     with connect(port) as client:
         client.sendall(request("POST", "/api/models/league/predict", BODY) + b"garbage\r\n\r\n")
-        assert read_reply(client).status == 200
-        assert read_reply(client).status == 400
-        assert client.recv(10) == b""
+        data = b"".join(iter(lambda: client.recv(65_536), b""))
+    assert re.findall(rb"HTTP/1.1 (\d+)", data) == [b"200", b"400"]
 
 
 # -- seconds --------------------------------------------------------------------------------------
