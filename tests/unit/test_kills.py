@@ -1,4 +1,4 @@
-"""Real processes, really killed: SIGKILL at random moments and at each system call, signals, disks.
+"""Real processes, really killed: SIGKILL at random moments and at each system call, signals.
 
 The many in-process cases are in test_resume.py and test_checkpoints.py; hundreds of kills run at
 night (tests/night/test_kills.py).
@@ -7,7 +7,6 @@ night (tests/night/test_kills.py).
 import json
 import random
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -110,31 +109,6 @@ def test_a_second_writer_is_refused_and_a_dead_one_is_not_waited_for(
     third.send_signal(signal.SIGTERM)
     _, words = third.communicate(timeout=60)
     assert third.returncode in {143, -signal.SIGTERM}, words
-
-
-def test_a_limit_on_file_sizes_is_a_full_disk(data: Path, tmp_path: Path) -> None:
-    """RLIMIT_FSIZE in a real process: exit 3, one line, and it goes on when there is room."""
-    path = tmp_path / "run"
-    command = [sys.executable, "-m", "hyperfact", "train", "--dataset", str(data), "--threads", "1"]
-    settings = ("training.dim=64", "training.epochs=2", "checkpoint.budget=1")
-    command += [word for setting in settings for word in ("--set", setting)]
-    done = subprocess.run(
-        [*command, "--out", str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)),
-    )
-    assert done.returncode == 3, done.stderr
-    assert "cannot be written: File too large" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not list(path.rglob(".*.tmp"))
-    finish(go_on(data, path))
-    assert outcome_is_there(path)
-
-
-def outcome_is_there(path: Path) -> bool:
-    return (path / "manifest.json").exists() and not (path / "failure.json").exists()
 
 
 # -- a kill at every system call -------------------------------------------------------------------
