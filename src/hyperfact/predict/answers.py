@@ -1,7 +1,7 @@
 """What comes back from a question: ranked names with score, probability and what is known."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, overload
 
 from hyperfact.errors import UnknownNameError, UserError
@@ -44,7 +44,14 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self), "where": list(self.where), "known": self.known}
+        return {
+            "rank": self.rank,
+            "name": self.name,
+            "score": self.score,
+            "probability": self.probability,
+            "where": list(self.where),
+            "known": self.known,
+        }
 
 
 @dataclass(frozen=True, eq=False)
