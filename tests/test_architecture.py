@@ -32,11 +32,10 @@ LEVELS: tuple[tuple[tuple[str, ...], ...], ...] = (
     (
         (
             *("assembly", "fitting", "provenance", "runs", "experiment", "api", "plan"),
-            *("predict", "explain", "takeaway"),
+            *("tuning", "predict", "explain", "takeaway", "studies"),
         ),
         ("report",),
         ("draw",),
-        ("studies",),
     ),
     (("serve", "cli", "__main__"),),
 )
@@ -98,7 +97,7 @@ WORLD = {
         "experiment",
         "takeaway",
     ),
-    *("storage", "checkpoints", "provenance", "cli", "serve", "studies"),
+    *("storage", "checkpoints", "provenance", "tuning", "cli", "serve", "studies"),
 }
 
 

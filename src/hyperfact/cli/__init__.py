@@ -7,7 +7,7 @@ from hyperfact.cli.common import app, main
 #: Every module with commands. Adding a command: a function in one of them.
 ROOMS = (
     *("data", "env", "audit", "graph", "demo", "learn", "judge", "runs", "ask", "serve"),
-    "reproduce",
+    *("reproduce", "tune"),
 )
 for _room in ROOMS:
     import_module(f"hyperfact.cli.{_room}")

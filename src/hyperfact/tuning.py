@@ -1,0 +1,184 @@
+"""Search for settings on validation facts: pruned, resumable, test facts are never looked at."""
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hyperfact.assembly import component_settings, resolve, validation_facts
+from hyperfact.config import ExperimentConfig
+from hyperfact.errors import UserError
+from hyperfact.experiment import Story, Watch
+from hyperfact.fitting import Epoch, Guard, Open
+from hyperfact.hkg import Splits
+from hyperfact.storage import write_atomically
+
+if TYPE_CHECKING:
+    from optuna import Study, Trial
+
+Space = Mapping[str, Sequence[Any]]
+
+#: What may be tried, by dotted name; settings that the chosen members lack are left out.
+SPACES: Mapping[str, Space] = {
+    "paper": {
+        "training.batch_size": (64, 128),
+        "optimizer.lr": (0.0001, 0.0005, 0.001, 0.005),
+        "decoder.dropout": (0.1, 0.2, 0.3, 0.4, 0.5),
+        "encoder.layers": (1, 2, 3, 4),
+        "encoder.alpha": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+    },
+    "wide": {
+        "training.batch_size": (128, 256, 512, 1024),
+        "optimizer.lr": (0.001, 0.002, 0.005, 0.01, 0.02),
+        "optimizer.lr_decay": (0.97, 0.985, 0.995, 1.0),
+        "objective.label_smoothing": (0.0, 0.05, 0.1, 0.2),
+        "training.average": (0.0, 0.99, 0.999),
+        "decoder.dropout": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
+        "encoder.layers": (1, 2),
+        "encoder.alpha": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+        "encoder.composition": ("rotate", "mult", "sub", "corr"),
+        "encoder.normaliser": ("symmetric", "mean"),
+        "encoder.initial_scale": (0.1, 0.2, 0.3, 0.5),
+    },
+}
+_JOURNAL, _BEST, _TRIALS = "trials.log", "best.toml", "trials.csv"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best settings so far."""
+
+    mrr: float  # of validation facts
+    trial: int
+    changes: Mapping[str, Any]  # by dotted name
+    trials: int  # finished, pruned ones included
+    pruned: int
+
+
+def usable(space: Space, config: ExperimentConfig) -> Space:
+    """The settings of a space that this configuration has."""
+    chosen = resolve(config)
+    members = component_settings(chosen)
+    found = {}
+    for name, values in space.items():
+        section, _, key = name.partition(".")
+        fields = members[section] if section in members else type(getattr(chosen, section))
+        if key in fields.model_fields:
+            found[name] = values
+    return found
+
+
+def tune(
+    config: ExperimentConfig,
+    splits: Splits,
+    *,
+    space: Space,
+    trials: int,
+    out: Path,
+    watch: Callable[[int, Mapping[str, Any]], Watch] = lambda *_: lambda _: None,
+    guard: Guard | None = None,
+) -> Best:
+    """Try settings until so many trials are finished; those of before in `out` count.
+
+    Args:
+        config: What the settings change.
+        splits: Facts; only train and valid are used.
+        space: Values to choose from, by dotted name.
+        trials: How many there shall be.
+        out: A folder: a journal, the best configuration, a table of all trials.
+        watch: Gets number and settings of each trial, gives who watches it.
+        guard: Keeps signals out of steps.
+
+    Raises:
+        UserError: Optuna is missing, or there are no validation facts.
+    """
+    if validation_facts(config, splits) is None:
+        raise UserError("a search needs validation facts, and train_on = 'train'")
+    out.mkdir(parents=True, exist_ok=True)
+    study, optuna = _study(out)
+    space = usable(space, config)
+
+    def judge(trial: "Trial") -> float:
+        changes = {name: trial.suggest_categorical(name, list(v)) for name, v in space.items()}
+        story = Story(changed(config, changes), splits, guard or Open(), lambda _: None)
+        look = watch(trial.number, changes)
+        best = 0.0
+        for event in story.fit.run():
+            look(event)
+            if isinstance(event, Epoch) and event.valid_mrr is not None:
+                best = max(best, event.valid_mrr)
+                trial.report(event.valid_mrr, event.epoch)
+                if trial.should_prune():
+                    raise optuna.TrialPruned
+        return best
+
+    def keep(study: "Study", _: Any) -> None:
+        _write(study, config, out)
+
+    missing = trials - len(_ended(study))
+    if missing > 0:
+        study.optimize(judge, n_trials=missing, callbacks=[keep])
+    return _write(study, config, out)
+
+
+def changed(config: ExperimentConfig, changes: Mapping[str, Any]) -> ExperimentConfig:
+    """The configuration with these settings, completed and checked."""
+    tree = resolve(config).model_dump()
+    for name, value in changes.items():
+        section, _, key = name.partition(".")
+        tree[section][key] = value
+    return resolve(ExperimentConfig.from_dict({k: _given(v) for k, v in tree.items()}))
+
+
+def _given(section: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in section.items() if value is not None}
+
+
+def _study(out: Path) -> tuple["Study", Any]:
+    """The search of this folder; trials that were cut off are tried again."""
+    try:
+        import optuna
+        from optuna.storages.journal import JournalFileBackend
+    except ImportError:
+        raise UserError("a search needs Optuna: pip install 'hyperfact[hpo]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    backend = JournalFileBackend(str(out / _JOURNAL))
+    study = optuna.create_study(
+        storage=optuna.storages.JournalStorage(backend),
+        study_name="hyperfact",
+        direction="maximize",
+        sampler=optuna.samplers.TPESampler(seed=0),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=5),
+        load_if_exists=True,
+    )
+    for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
+        study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+        study.enqueue_trial(trial.params)
+    return study, optuna
+
+
+def _ended(study: "Study") -> list[Any]:
+    return [t for t in study.get_trials() if t.state.name in ("COMPLETE", "PRUNED")]
+
+
+def _write(study: "Study", config: ExperimentConfig, out: Path) -> Best:
+    ended = _ended(study)
+    names = sorted({name for trial in ended for name in trial.params})
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["trial", "state", "valid mrr", "epochs", *names])
+    for trial in ended:
+        last = max(trial.intermediate_values, default=0)
+        value = max(trial.intermediate_values.values(), default=None)
+        row = [trial.number, trial.state.name.lower(), value, last]
+        writer.writerow([*row, *(trial.params.get(name) for name in names)])
+    write_atomically(out / _TRIALS, table.getvalue().encode("utf-8"))
+    if not any(trial.state.name == "COMPLETE" for trial in ended):
+        raise UserError(f"{out}: no trial was finished")
+    best = study.best_trial
+    text = changed(config, best.params).to_toml()
+    write_atomically(out / _BEST, text.encode("utf-8"))
+    pruned = sum(trial.state.name == "PRUNED" for trial in ended)
+    return Best(float(best.value or 0.0), best.number, dict(best.params), len(ended), pruned)
