@@ -91,7 +91,6 @@ def sizes(lines: Sequence[dict[str, Any]], title: str) -> bytes:
                 places = [place + shift for place in range(len(rows))]
                 axes.barh(places, [row[key] for row in rows], 0.38, color=colour, label=key)
             axes.set_yticks(range(len(rows)), names)
-            axes.set_xscale("log")
             axes.set_xlabel("edges")
             axes.set_title(f"{title}: {dataset}", fontsize=10)
         panels[0].legend(frameon=False, fontsize=8)
