@@ -9,7 +9,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c co
 demo: $(VENV)/.runtime
 	$(BIN)/hyperfact demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(VENV)/.browser
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
 
 check: $(VENV)/.dev
@@ -41,6 +41,11 @@ $(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.runtime
 	$(PIP) -e ".[dev]"
+	touch $@
+
+# A Chromium for the tests of the page, where one can be had; without it they are skipped.
+$(VENV)/.browser: $(VENV)/.dev
+	$(BIN)/python -m tools.browser
 	touch $@
 
 $(VENV)/.night: $(VENV)/.dev

@@ -15,7 +15,7 @@ from hyperfact.serve.files import static_address, static_files
 from hyperfact.serve.maps import map_view
 from hyperfact.serve.models import Served
 from hyperfact.serve.results import ask_view, changed_by_form, refused_view
-from hyperfact.serve.shown import frame, home_of, render
+from hyperfact.serve.shown import frame, home_of, reason, render
 
 Models = Mapping[str, Served]
 Endpoint = Callable[[Request, Served], Response]
@@ -87,7 +87,7 @@ def refuse(error: HyperfactError, served: Served) -> HTMLResponse:
         "error.html",
         status=status,
         code=status,
-        message=str(error),
+        message=reason(error),
         near=near,
         **frame(served, "error"),
     )

@@ -12,7 +12,7 @@ from hyperfact.predict.questions import AnyQuestion
 from hyperfact.queries import Question
 from hyperfact.serve.asking import Form, State, examples, form_of, question_of
 from hyperfact.serve.models import Served
-from hyperfact.serve.shown import LONGEST, entity_address, frame, home_of
+from hyperfact.serve.shown import LONGEST, entity_address, frame, home_of, reason
 
 _SUGGESTED = 6
 
@@ -92,7 +92,7 @@ def refused_view(
         **_frame(served, state),
         "form": form,
         "found": None,
-        "error": str(error),
+        "error": reason(error) if repaired is not None else str(error),
         "near": near,
         "repaired": None if repaired is None else repaired.at(home_of(served.name)),
         "examples": _examples(served, State()),

@@ -83,6 +83,13 @@ def frame(served: "Served", here: str) -> dict[str, Any]:
     return {"model": served.name, "home": home, "here": here, "page_of": page_of}
 
 
+def reason(error: Exception) -> str:
+    """The text of an error without the near name, which the page offers as a link."""
+    text = str(error)
+    near = getattr(error, "nearest", None)
+    return text.replace(f"; did you mean {near!r}?", "") if near is not None else text
+
+
 def is_literal(name: str) -> bool:
     """Whether a name is a value and no thing."""
     return isinstance(name, Literal)

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
-from hyperfact.predict import Predictor
-from tests.serve.page.hostile import hostile, hostile_run
-from tests.serve.page.service import serving
+from tests.serve.page.hostile import hostile_run
 from tests.serve.page.watched import Watch, watched
-from tests.support.runs import league, league_run
+from tests.support.serving import league_path, start
 from tools.browser import find_browser
 
 
@@ -30,10 +28,9 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def site(browser: Browser) -> Iterator[str]:  # noqa: ARG001 - no service without a browser
     """A service over the league and over the hostile names."""
-    Predictor.load(league_run(), splits=league())  # keeps the facts beside the run
-    Predictor.load(hostile_run(), splits=hostile())
-    with serving(league_run(), hostile_run()) as address:
-        yield address
+    service = start(runs=[f"league={league_path()}", f"hostile={hostile_run()}"])
+    yield f"http://127.0.0.1:{service.port}"
+    service.stop()
 
 
 @pytest.fixture

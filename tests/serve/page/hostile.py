@@ -8,6 +8,7 @@ import torch
 from hyperfact.experiment import run
 from hyperfact.facts import Fact
 from hyperfact.hkg import HKG, Splits
+from hyperfact.predict import Predictor
 from tests.support.runs import folder, league_config
 
 RUN = "window.canary=1"
@@ -89,4 +90,5 @@ def hostile_run() -> Path:
     training = {"dim": 8, "epochs": 1, "batch_size": 32, "validate_every": 0}
     config = league_config(training={**training, "precision": "float32"})
     run(config, splits=hostile(), out=path)
+    Predictor.load(path, splits=hostile())  # keeps the facts beside the run
     return path
