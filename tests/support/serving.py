@@ -89,7 +89,7 @@ def start(*options: str, runs: Sequence[str] = (), port: int = 0) -> Running:
             stderr=file,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
-    atexit.register(process.kill)
+    atexit.register(_end, process)
     for _ in range(1200):
         found = re.search(r"^serving .* at http://\S+:(\d+)/$", log.read_text(), re.MULTILINE)
         if found:
@@ -98,6 +98,11 @@ def start(*options: str, runs: Sequence[str] = (), port: int = 0) -> Running:
             break
         time.sleep(0.05)
     raise AssertionError(f"the service did not start: {log.read_text()}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
 
 
 @lru_cache
