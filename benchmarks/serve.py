@@ -57,7 +57,9 @@ class Service:
         return time.perf_counter() - begin
 
 
-async def load(port: int, questions: list[str], seconds: float) -> tuple[list[float], int]:
+async def load(
+    port: int, questions: list[str], seconds: float, *, model: str = "run"
+) -> tuple[list[float], int]:
     """The seconds of each request, and how many were not answered."""
     times: list[float] = []
     errors = 0
@@ -68,7 +70,7 @@ async def load(port: int, questions: list[str], seconds: float) -> tuple[list[fl
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         place = number
         while time.perf_counter() < end:
-            data = _request(questions[place % len(questions)])
+            data = _request(questions[place % len(questions)], model)
             place += CONNECTIONS
             begin = time.perf_counter()
             writer.write(data)
@@ -97,10 +99,10 @@ async def same(port: int, question: str, count: int) -> set[bytes]:
     return {body for part in parts for body in part}
 
 
-def _request(question: str) -> bytes:
+def _request(question: str, model: str = "run") -> bytes:
     body = json.dumps({"question": question}).encode()
     head = (
-        "POST /api/models/run/predict HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        f"POST /api/models/{model}/predict HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body

@@ -12,7 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from benchmarks.serve import load
 from hyperfact.predict import Predictor
+from hyperfact.serve.guard import Receive, Scope, Send
+from hyperfact.serve.server import Server, listen
 from tests.support.serving import (
     QUESTION,
     Kept,
@@ -247,3 +250,48 @@ def test_overload_is_said_at_once(narrow: Running) -> None:
     assert get(narrow.port, "/api/health").status == 200
     assert post(narrow.port, "predict", BODY).status == 200
     assert narrow.memory() - memory <= 64 * MIB
+
+
+def test_eight_clients_are_answered_without_an_error(port: int) -> None:
+    questions = [text for text, _ in texts(Predictor.load(league_path()), "test")]
+    times, errors = asyncio.run(load(port, questions, 2.0, model="league"))
+    assert errors == 0
+    assert len(times) >= 100
+
+
+def test_clients_beyond_the_bound_are_refused() -> None:
+    async def app(_scope: Scope, _receive: Receive, send_: Send) -> None:
+        await send_({"type": "http.response.start", "status": 200, "headers": []})
+        await send_({"type": "http.response.body", "body": b"here"})
+
+    async def ask(bound: tuple[str, int]) -> bytes:
+        reader, writer = await asyncio.open_connection(*bound)
+        writer.write(request("GET", "/", headers={"Connection": "close"}))
+        try:
+            return await reader.read()
+        finally:
+            writer.close()
+
+    async def main() -> tuple[bytes, bytes]:
+        lines: list[str] = []
+        server, ready = Server(app, connections=2, log=lines.append), asyncio.Event()
+        with listen("127.0.0.1", 0) as bound:
+            running = asyncio.create_task(server.run(bound, ready.set))
+            await ready.wait()
+            address = bound.getsockname()
+            holders = [await asyncio.open_connection(*address) for _ in range(2)]
+            await asyncio.sleep(0.1)
+            full = await ask(address)
+            for _, writer in holders:
+                writer.close()
+            await asyncio.sleep(0.1)
+            free = await ask(address)
+            server.stop()
+            await running
+        assert len(lines) == 1
+        return full, free
+
+    full, free = asyncio.run(main())
+    assert full.startswith(b"HTTP/1.1 503")
+    assert b"retry-after: 1" in full
+    assert free.endswith(b"here")

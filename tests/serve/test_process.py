@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -87,6 +88,18 @@ def test_what_cannot_start_says_so_in_one_line(
         last = capsys.readouterr().err.splitlines()[-1]
         assert last.startswith("error: ")
         assert reason in last
+
+
+def test_without_the_extra_one_line_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("hyperfact.serve.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "h11", None)
+    assert fails("anything") == 2
+    assert capsys.readouterr().err == (
+        "error: the service needs h11: pip install 'hyperfact[serve]'\n"
+    )
 
 
 def test_a_folder_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ class Connection:
         """Answer nothing but this."""
         with suppress(OSError, TimeoutError):
             await self._write(refused(refusal), "GET", close=True)
+            await self._linger()
         self._writer.close()
 
     def drop(self) -> None:

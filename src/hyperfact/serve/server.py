@@ -41,7 +41,7 @@ class Server:
         self._stop = asyncio.Event()
 
     async def run(self, listening: socket.socket, ready: Callable[[], None]) -> None:
-        """Serve until a signal comes.
+        """Serve until a signal comes, or `stop` is called.
 
         Args:
             listening: A bound socket.
@@ -49,7 +49,7 @@ class Server:
         """
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
-            loop.add_signal_handler(number, self._stop.set)
+            loop.add_signal_handler(number, self.stop)
         try:
             server = await asyncio.start_server(
                 self._accept, sock=listening, limit=2**16, backlog=1024
@@ -61,6 +61,10 @@ class Server:
         finally:
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
+
+    def stop(self) -> None:
+        """Take no more clients, and let `run` return when requests in work have been answered."""
+        self._stop.set()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.transport.set_write_buffer_limits(high=0)  # a drain waits for every byte
