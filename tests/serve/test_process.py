@@ -196,7 +196,7 @@ def test_each_request_is_one_safe_line(port: int) -> None:
     escape = "\x1b[2J"
     targets = [
         *("/%0d%0aGET%20/%20200", f"/{quote(escape)}", "/" + "a" * 7000, "/api/health?x=\x7f"),
-        *(f"/api/models/{quote('é' * 200)}/search", '/"quotes"', "/api/health"),
+        *(f"/api/models/{quote('é' * 200)}/search", '/"quotes"', "/api/health", "/\x9b31m\xff"),
     ]
     for target in targets:
         get(port, target)

@@ -157,8 +157,11 @@ class Connection:
                 data = await self._reader.read(_READ)
                 self._http.receive_data(data)
         except h11.RemoteProtocolError as error:
-            status = 431 if error.error_status_hint == 431 else 400
-            raise Refusal(status, f"malformed request: {error}") from None
+            if error.error_status_hint == 431:
+                raise Refusal(
+                    431, f"headers have at most {self._limits.header_bytes:,} bytes"
+                ) from None
+            raise Refusal(400, "this is not a well-formed HTTP/1.1 request") from None
 
     async def _head(self) -> h11.Request:
         event = await self._event()
