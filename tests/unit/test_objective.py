@@ -9,7 +9,11 @@ import pytest
 import torch
 
 from hyperfact.config import ObjectiveConfig
+from hyperfact.facts import Fact
+from hyperfact.hkg import HKG
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
+from hyperfact.kg import Representations
+from hyperfact.model import TransEQ
 from hyperfact.objective import AllEntities, SampledNegatives, make_objective, multi_answer_loss
 from hyperfact.queries import KnownAnswers, Queries
 from tests.support.models import model_of, random_facts, toy
@@ -92,22 +96,48 @@ def test_facts_of_a_query_are_all_that_it_asks_about() -> None:
 
 
 @pytest.mark.parametrize("decoder", ["mdistmult", "transformer"])
-def test_sampled_negatives_are_one_softmax_for_each_slot(decoder: str) -> None:
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_sampled_negatives_are_one_softmax_for_each_slot(decoder: str, smoothing: float) -> None:
     graph = toy()
     model = model_of(graph, decoder={"name": decoder, "dropout": 0.0}, precision="float64")
-    objective = SampledNegatives(graph, ObjectiveConfig(negatives=3))
+    objective = SampledNegatives(graph, ObjectiveConfig(negatives=3, label_smoothing=smoothing))
     items, z = np.arange(len(objective)), model.encode()
     assert len(objective) == int(graph.arity.sum())
     loss = float(objective.loss(model, items, z, torch.Generator().manual_seed(1)).detach())
-    negatives, _ = objective.draw(items, torch.Generator().manual_seed(1))
+    assert loss == pytest.approx(sampled_loss(objective, model, z, smoothing))
+
+
+def test_negatives_that_may_not_be_used_have_no_share_in_the_loss() -> None:
+    """Where nearly every entity is an answer some draws stay wrong; they are left out."""
+    names = [f"e{i}" for i in range(6)]
+    facts = [Fact("e0", "r", name) for name in names] + [Fact("e1", "r", "e0")]
+    graph = HKG.from_facts(facts, entities=names)
+    model = model_of(graph, decoder={"name": "mdistmult", "dropout": 0.0}, precision="float64")
+    settings = ObjectiveConfig(negatives=4, label_smoothing=0.25, filter_negatives=True)
+    objective, z = SampledNegatives(graph, settings), model.encode()
+    items = np.arange(len(objective))
+    _, usable = objective.draw(items, torch.Generator().manual_seed(1))
+    assert not usable.all()
+    assert usable.any()
+    loss = float(objective.loss(model, items, z, torch.Generator().manual_seed(1)).detach())
+    assert loss == pytest.approx(sampled_loss(objective, model, z, 0.25))
+
+
+def sampled_loss(
+    objective: SampledNegatives, model: TransEQ, z: Representations, smoothing: float
+) -> float:
+    """One query after the other, each against the negatives that may be used."""
+    items = np.arange(len(objective))
+    negatives, usable = objective.draw(items, torch.Generator().manual_seed(1))
     facts, slots = objective.batch(items)
     scores = model.score_slot(facts, slots, z)
     total = 0.0
     for row in items:
-        answer = int(objective.queries.answer[row])
-        rivals = [float(scores[row, n].detach()) for n in [answer, *negatives[row].tolist()]]
-        total += math.log(sum(map(math.exp, rivals))) - rivals[0]
-    assert loss == pytest.approx(total)
+        rivals = negatives[row][usable[row]].tolist()
+        there = [int(objective.queries.answer[row]), *rivals]
+        some = [float(scores[row, n].detach()) for n in there]
+        total += naive_loss(some, [0], mask=False, smoothing=smoothing)
+    return total
 
 
 @pytest.mark.parametrize("filtered", [False, True])

@@ -105,7 +105,7 @@ def conclude(
     *,
     background: Background,
     policy: Policy,
-    skipped: int = 0,
+    skipped: int,
 ) -> Evaluation:
     """An evaluation from counted rivals, checked against what must hold."""
     ranks = Ranks(

@@ -131,7 +131,7 @@ def _check_finite(graph: HKG, given: ScoredCandidates) -> None:
 def _from_ranks(queries: Queries, row: Array, rank: Array, silent: _Silent) -> Rivals:
     if len(np.unique(row)) < len(row):
         raise DataError("a query has more than one rank")
-    if not (np.isfinite(rank) & (rank >= 1) & (np.mod(rank, 0.5) == 0)).all():
+    if not (np.isfinite(rank) & (rank >= 1) & (2 * rank == np.floor(2 * rank))).all():
         raise DataError("a rank must be 1, 1.5, 2 and so on")
     result = Rivals.none(len(queries))
     result.candidates[:] = silent.candidates(queries.answer)
