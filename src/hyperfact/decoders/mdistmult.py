@@ -32,6 +32,12 @@ class MDistMultSettings(Section):
     dropout: float = Field(
         default=0.3, ge=0.0, lt=1.0, description="on the vectors of the known part"
     )
+    query_dropout: float = Field(
+        default=0.0,
+        ge=0.0,
+        lt=1.0,
+        description="on the product of the known part; unlike `dropout` the same at every arity",
+    )
     normalise: bool = Field(
         default=True, description="divide vectors so that first scores have a deviation of about 1"
     )
@@ -80,4 +86,5 @@ class MDistMult(Decoder):
         unit, constant = units(self, normalise=self.settings.normalise)
         vectors = dropout(vectors_of(facts, slots, z) / unit, p, generator)
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
-        return product(torch.where(known, vectors, 1.0)) * (relation / (constant * unit))
+        query = product(torch.where(known, vectors, 1.0)) * (relation / (constant * unit))
+        return dropout(query, self.settings.query_dropout, generator)
