@@ -70,8 +70,8 @@ def hostile() -> Splits:
         after, next_one = names[(i + 1) % len(names)], names[(i + 2) % len(names)]
         facts.append(Fact(name, r[i % 3], after, ((r[(i + 1) % 3], next_one),)))
         facts.append(Fact(name, r[(i + 1) % 3], next_one))
-    train, held = facts[:-6], facts[-6:]
-    whole = HKG.from_facts(facts)
+    train, held = facts, [Fact(names[i], r[2], names[i + 3]) for i in range(6)]
+    whole = HKG.from_facts([*train, *held])
     parts = {"train": train, "valid": held[:3], "test": held[3:]}
     return Splits(
         {
