@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "hyperfact"
 _RANKING = (
     "tests/unit/evaluation/test_edges.py",
+    "tests/unit/evaluation/test_foreign.py",
     "tests/unit/evaluation/test_result.py",
     "tests/unit/test_evaluation.py",
     "tests/unit/evaluation/test_ranking.py",

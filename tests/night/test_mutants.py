@@ -15,23 +15,17 @@ SHARE = 0.95  # of killed mutants
 EVERY = os.environ.get("HYPERFACT_MUTANTS", "1")  # try every n-th mutant only
 
 
-def test_mutants_differ_from_the_source() -> None:
-    for name in SOURCES:
-        source = ast.unparse(ast.parse((PACKAGE / name).read_text()))
-        texts = [mutant.text for mutant in mutants(name, source)]
-        assert texts, name
-        assert source not in texts
-        assert len(set(texts)) == len(texts)
-
-
-def test_what_is_left_out_is_there() -> None:
+def test_mutants_differ_from_the_source_and_excuses_are_for_some() -> None:
     """An excuse for code that has gone would excuse something else one day."""
-    found = {
-        (name, mutant.change)
-        for name in SOURCES
-        for mutant in mutants(name, (PACKAGE / name).read_text(), excused=True)
-    }
-    assert set(EQUIVALENT) <= found
+    changes = set()
+    for name in SOURCES:
+        source = (PACKAGE / name).read_text()
+        found = list(mutants(name, source, excused=True))
+        texts = {mutant.text for mutant in found}
+        assert len(texts) == len(found) > 0, name
+        assert ast.unparse(ast.parse(source)) not in texts
+        changes |= {(name, mutant.change) for mutant in found}
+    assert set(EQUIVALENT) <= changes
 
 
 @pytest.mark.slow

@@ -18,8 +18,8 @@ from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
 from hyperfact.objective import make_objective
 from hyperfact.training import Trainer
 from tests.support.models import model_of, random_facts
-graph = random_facts(3000, entities=1500)
-model = model_of(graph, {"name": sys.argv[1]}, {"name": "mdistmult"}, dim=96)
+graph = random_facts(700, entities=600)
+model = model_of(graph, {"name": sys.argv[1]}, {"name": "mdistmult"}, dim=64)
 torch.set_num_threads(2)
 objective = make_objective(graph, ObjectiveConfig())
 training = TrainingConfig(epochs=4, batch_size=-(-len(objective) // 10))
