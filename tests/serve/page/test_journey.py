@@ -240,7 +240,7 @@ def test_light_and_dark_are_the_reader_s(watch: Watch) -> None:
     watch.open(HOME)
     sums = {}
     for scheme in ("light", "dark"):
-        watch.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of two
+        watch.page.emulate_media(color_scheme=scheme)
         colour = watch.page.evaluate("getComputedStyle(document.body).backgroundColor")
         sums[scheme] = sum(map(int, re.findall(r"\d+", colour)[:3]))
     assert sums["dark"] < 150 < 600 < sums["light"]
