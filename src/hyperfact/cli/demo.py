@@ -20,13 +20,17 @@ if TYPE_CHECKING:
 _PERSON = "Hank Aaron"
 _MODEL: dict[str, dict[str, Any]] = {  # small and quick; no setting for good results
     "data": {"dataset": "baseball"},
-    "training": {"dim": 64, "batch_size": 4096, "validate_every": 4, "validate_facts": 300},
-    "optimizer": {"lr": 0.02},
+    "decoder": {"dropout": 0.0, "query_dropout": 0.5},
+    "training": {
+        **{"dim": 64, "batch_size": 4096, "average": 0.99},
+        **{"validate_every": 4, "validate_facts": 300},
+    },
+    "optimizer": {"name": "adamw", "lr": 0.02, "lr_decay": 0.9, "weight_decay": 0.1},
 }
 _QUESTIONS = (  # the blank is an entity, a value, an attribute
-    f"{_PERSON} | played for | ? | position = OF",
-    f"{_PERSON} | all-star with | Milwaukee Braves | season = ?",
-    f"{_PERSON} | played for | Milwaukee Braves | ? = National League",
+    f"{_PERSON} | won award | ? | league = National League | season = 1957",
+    f"{_PERSON} | inducted into | Baseball Hall of Fame | elected by = ? | season = 1982",
+    f"{_PERSON} | won award | Gold Glove | league = National League | season = 1958 | ? = RF",
 )
 _NEXT = (
     ('hyperfact show baseball "played for" -n 5', "more facts, of an entity or a relation"),
@@ -109,9 +113,9 @@ def _ask(splits: "Splits", path: Path) -> None:
     print_text("\n-- Fill any blank (hyperfact predict)")
     predictor = Predictor.load(path, splits=splits)
     for question in _QUESTIONS:
-        print_text(f'\nhyperfact predict {path} "{question}" -k 3\n')
-        print_answers(predictor.ask(question, k=3))
-    first = predictor.ask(_QUESTIONS[0], k=1)[0].name
+        print_text(f'\nhyperfact predict {path} "{question}" -k 3 --range\n')
+        print_answers(predictor.ask(question, k=3, restrict_range=True))
+    first = predictor.ask(_QUESTIONS[0], k=1, restrict_range=True)[0].name
     print_text("\n-- And why? (hyperfact explain)\n")
     print_text(f'hyperfact explain {path} "{_QUESTIONS[0]}" "{first}"\n')
     print_explanation(explain(predictor, _QUESTIONS[0], first, count=3))
