@@ -1,8 +1,9 @@
 """Mutants: each changes one place of a source, so that some test should fail."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 COMPARE: dict[type, type] = {
@@ -28,16 +29,83 @@ ARITHMETIC: dict[type, type] = {
 }
 AXES = {"axis", "dim"}
 
+_NO_KEYS = "a filter that knows nothing finds nothing at any key"
+_AT_ONCE = "how much exists at once changes memory and time, not the result"
+_WIDE = "any width above the largest slot tells queries apart"
+_NOWHERE = "any negative number stands for nowhere"
+_LONGER = "a longer table begins with the same entries"
+_EDGE = "on the very edge of what is left to rounding, either is right"
+_EQUALLY_LONG = "both sides come from one list, so that their lengths cannot differ"
+_LAWS = (
+    "_insist({'Hits@1 <= Hits@3 <= Hits@10': one <= three <= ten, '0 < MRR <= 1': "
+    "0.0 < found.mrr <= 1.0 + _SLACK, 'Hits@1 <= MRR <= Hits@1 + (1 - Hits@1) / 2': "
+    "one - _SLACK <= found.mrr <= one + (1.0 - one) / 2 + _SLACK})"
+)
+_FULL = "return np.full(len(queries), -1, dtype=np.int64)"
+_NONE = "return (np.full(len(asked.ranks), -1, dtype=np.int64), [])"
+_WIDTH = "width = int(max(queries.slot.max(initial=0), given.slot.max(initial=0))) + 1"
+_ROWS = "return np.where(keys[at] == asked, at, -1) if len(keys) else np.full(len(asked), -1)"
+_TOP = "top = int((self.greater + self.equal).max(initial=0)) + 1"
+_NAMED = "return (arity, [str(i) for i in range(int(arity.max(initial=0)) + 1)])"
+
 #: Changes that no test can see, by file and change, and why.
 EQUIVALENT: dict[tuple[str, str], str] = {
+    ("evaluation/background.py", f"one more than 1 in {_FULL}"): _NO_KEYS,
+    ("evaluation/background.py", f"no sign of -1 in {_FULL}"): _NO_KEYS,
+    ("evaluation/bootstrap.py", "one more than 2 in _CELLS = 2 ** 22"): _AT_ONCE,
+    ("evaluation/ranking.py", "one more than 2 in _CELLS = 2 ** 25"): _AT_ONCE,
     (
-        "evaluation/background.py",
-        "one more than 1 in return np.full(len(queries), -1, dtype=np.int64)",
-    ): "a filter that knows nothing finds nothing at any key",
+        "evaluation/ranking.py",
+        "Gt for chunk >= entities in if chunk >= entities:",
+    ): "one piece as wide as all is all",
+    ("evaluation/foreign.py", f"one more than 0 in {_WIDTH}"): _WIDE,
+    ("evaluation/foreign.py", f"one more than 0 in {_WIDTH} (2)"): _WIDE,
+    ("evaluation/foreign.py", f"one more than 1 in {_WIDTH}"): _WIDE,
+    ("evaluation/foreign.py", f"one more than 1 in {_ROWS}"): _NOWHERE,
+    ("evaluation/foreign.py", f"one more than 1 in {_ROWS} (2)"): _NOWHERE,
     (
-        "evaluation/background.py",
-        "no sign of -1 in return np.full(len(queries), -1, dtype=np.int64)",
-    ): "a filter that knows nothing finds nothing at any key",
+        "evaluation/foreign.py",
+        "Sub for row * silent.size + entity in "
+        "if len(np.unique(row * silent.size + entity)) < len(row):",
+    ): "less an entity, multiples of the number of entities are as distinct as with it",
+    ("evaluation/ranks.py", f"one more than 0 in {_TOP}"): _LONGER,
+    ("evaluation/ranks.py", f"one more than 1 in {_TOP}"): _LONGER,
+    (
+        "evaluation/ranks.py",
+        "one more than 1 in "
+        "harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, top + 1))]) (2)",
+    ): _LONGER,
+    ("evaluation/ranks.py", f"Lt2 for 0.0 < found.mrr <= 1.0 + _SLACK in {_LAWS}"): _EDGE,
+    (
+        "evaluation/ranks.py",
+        f"Lt for one - _SLACK <= found.mrr <= one + (1.0 - one) / 2 + _SLACK in {_LAWS}",
+    ): _EDGE,
+    (
+        "evaluation/ranks.py",
+        f"Lt2 for one - _SLACK <= found.mrr <= one + (1.0 - one) / 2 + _SLACK in {_LAWS}",
+    ): _EDGE,
+    (
+        "evaluation/result.py",
+        "not True in return {name: interval(column, level) "
+        "for name, column in zip(names, means.T, strict=True)}",
+    ): _EQUALLY_LONG,
+    ("evaluation/slices.py", f"one more than 0 in {_NAMED}"): _LONGER,
+    ("evaluation/slices.py", f"one more than 1 in {_NAMED}"): _LONGER,
+    (
+        "evaluation/slices.py",
+        "one more than 1 in code = np.full(len(ranks), -1, dtype=np.int64)",
+    ): _NOWHERE,
+    ("evaluation/slices.py", f"one more than 1 in {_NONE}"): _NOWHERE,
+    ("evaluation/slices.py", f"one more than 1 in {_NONE} (2)"): _NOWHERE,
+    (
+        "evaluation/slices.py",
+        "not True in return {labels[c]: rows "
+        "for c, rows in zip(present.tolist(), parts, strict=True) if c >= 0}",
+    ): _EQUALLY_LONG,
+    (
+        "evaluation/slices.py",
+        "one more than 0 in none = np.zeros(0, dtype=np.int32)",
+    ): "a qualifier that no fact owns is never read",
 }
 
 
@@ -157,13 +225,16 @@ def _is_type(node: ast.BinOp) -> bool:
 
 def mutants(file: str, source: str, *, excused: bool = False) -> Iterator[Mutant]:
     """Every change of a source, but for those that no test can see, unless these are asked for."""
-    number = 0
+    number, times = 0, Counter[str]()
     while True:
         tree, mutator = ast.parse(source), Mutator(number)
         changed = ast.fix_missing_locations(mutator.visit(tree))
         if not mutator.where:
             return
         found = Mutant(mutator.where, ast.unparse(changed))
+        times[found.change] += 1
+        if times[found.change] > 1:
+            found = replace(found, where=f"{found.where} ({times[found.change]})")
         if excused or (file, found.change) not in EQUIVALENT:
             yield found
         number += 1

@@ -23,6 +23,7 @@ from hyperfact.evaluation import (
     ranking,
 )
 from hyperfact.evaluation.bootstrap import resampled_means
+from hyperfact.evaluation.slices import Asked, slices_of
 from hyperfact.facts import Fact
 from hyperfact.hkg import HKG, Splits
 from hyperfact.queries import KnownAnswers
@@ -184,6 +185,18 @@ def test_results_tell_what_training_did_not_show(found: Evaluation) -> None:
     blind = rank_with(noise, found.graph, KnownAnswers.build(found.graph))
     assert blind.as_dict()["leak_free"] is None
     assert blind.by("frequency") == blind.by("primary") == {}
+
+
+def test_each_slice_holds_the_queries_that_ask_so(found: Evaluation) -> None:
+    """Not only as many of them."""
+    asked = Asked(found.ranks, found.graph)
+    for name in ("attribute", "relation", "arity"):
+        for label, rows in slices_of(asked, name).items():
+            for row in rows:
+                fact, slot = found.graph[int(found.ranks.fact[row])], int(found.ranks.slot[row])
+                pair = fact.qualifiers[slot - 2][0] if slot >= 2 else None
+                here = {"attribute": pair, "relation": fact.relation, "arity": str(fact.arity)}
+                assert here[name] == label
 
 
 def test_frequencies_have_these_bounds() -> None:
