@@ -100,7 +100,8 @@ class NameIndex:
 
     def _places(self, part: str) -> list[int]:
         """Where the text holds this."""
-        found, place = [], self._text.find(part)
+        found: list[int] = []
+        place = self._text.find(part)
         while place >= 0 and len(found) < _HITS:
             found.append(place)
             place = self._text.find(part, place + 1)
