@@ -9,7 +9,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c co
 demo: $(VENV)/.runtime
 	$(BIN)/hyperfact demo
 
-test: $(VENV)/.dev $(VENV)/.browser
+test: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
 
 check: $(VENV)/.dev
@@ -44,8 +44,8 @@ $(VENV)/.dev: $(VENV)/.runtime
 	touch $@
 
 # A Chromium for the tests of the page, where one can be had; without it they are skipped.
-$(VENV)/.browser: $(VENV)/.dev
-	$(BIN)/python -m tools.browser
+$(VENV)/.system: $(VENV)/.dev
+	$(BIN)/python -m tools.system
 	touch $@
 
 $(VENV)/.night: $(VENV)/.dev

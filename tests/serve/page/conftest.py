@@ -8,14 +8,14 @@ from playwright.sync_api import Browser, Error, Page, sync_playwright
 from tests.serve.page.hostile import hostile_run
 from tests.serve.page.watched import Watch, watched
 from tests.support.serving import league_path, start
-from tools.browser import find_browser
+from tools.system import find_browser
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     path = find_browser()
     if path is None:
-        pytest.skip("no Chromium here: `python -m tools.browser` installs one where it can")
+        pytest.skip("no Chromium here: `python -m tools.system` installs one where it can")
     with sync_playwright() as playwright:
         try:
             found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
