@@ -24,7 +24,7 @@ from hyperfact.memory import peak_memory
 
 _CELLS = 2**25  # scores that exist at once while ranking, at most
 _WARM_UP = 2  # steps that are not timed: kernels are loaded, memory is touched
-_RANKED = 64, 512  # facts of the two timed rankings
+_RANKED = 64, 2048  # facts of the two timed rankings; many batches, as a validation has
 
 
 @dataclass(frozen=True)
