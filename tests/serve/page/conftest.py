@@ -11,8 +11,9 @@ from tests.support.serving import league_path, start
 from tools.system import find_browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """For a module, not longer: while playwright lives, this thread cannot run another loop."""
     path = find_browser()
     if path is None:
         pytest.skip("no Chromium here: `python -m tools.system` installs one where it can")
@@ -25,7 +26,7 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(browser: Browser) -> Iterator[str]:  # noqa: ARG001 - no service without a browser
     """A service over the league and over the hostile names."""
     service = start(runs=[f"league={league_path()}", f"hostile={hostile_run()}"])
