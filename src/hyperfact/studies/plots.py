@@ -87,9 +87,12 @@ def sizes(lines: Sequence[dict[str, Any]], title: str) -> bytes:
                 line for line in lines if (line["dataset"], line["measure"]) == (dataset, "edges")
             ][::-1]
             names = [" ".join(filter(None, (r["transformation"], r["mode"]))) for r in rows]
-            for shift, key, colour in ((0.2, "counted", _OURS), (-0.2, "bound", _PAPER)):
-                places = [place + shift for place in range(len(rows))]
-                axes.barh(places, [row[key] for row in rows], 0.38, color=colour, label=key)
+            places = range(len(rows))
+            counted, bound = ([row[key] for row in rows] for key in ("counted", "bound"))
+            axes.hlines(places, counted, bound, color=_PAPER)
+            for values, colour, label in ((bound, _PAPER, "bound"), (counted, _OURS, "counted")):
+                axes.plot(values, places, "o", color=colour, label=label)
+            axes.set_xscale("log")
             axes.set_yticks(range(len(rows)), names)
             axes.set_xlabel("edges")
             axes.set_title(f"{title}: {dataset}", fontsize=10)
