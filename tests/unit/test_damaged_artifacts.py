@@ -23,6 +23,8 @@ from tests.unit.test_experiment import splits_of
 
 TEXTS = (artifacts.MANIFEST, artifacts.ENTITIES, artifacts.RELATIONS, artifacts.METRICS)
 FILES = (artifacts.WEIGHTS, artifacts.CONFIG, *TEXTS)
+#: What is parsed first and decides most is tried most often.
+WEIGHED = (*FILES, *[artifacts.MANIFEST] * 3, *[artifacts.WEIGHTS] * 2, artifacts.ENTITIES)
 RANKS = artifacts.RANKS.format(split="test")
 
 
@@ -60,7 +62,7 @@ def test_damaged_runs_never_crash_the_first_line_of_defence(made: Path) -> None:
     def read() -> None:
         ExperimentConfig.from_toml(artifacts.read_run(made).config)
 
-    damage = Damage(made, FILES)
+    damage = Damage(made, WEIGHED)
     damage.try_all([read], 18_000, seed=0)
     assert harmless(damage)
     assert damage.codes.count(2) > 12_000
@@ -93,9 +95,9 @@ def test_damaged_runs_never_crash_a_model(made: Path) -> None:
 
 
 def test_damaged_rank_tables_never_crash(made: Path) -> None:
-    """80 of them; opening one takes DuckDB longer than all the others together."""
+    """40 of them; opening one takes DuckDB longer than all the others together."""
     damage = Damage(made, [RANKS])
     names = list(Ranks.__dataclass_fields__)
-    damage.try_all([lambda: read_table(made / RANKS, names)], 80, seed=3)
+    damage.try_all([lambda: read_table(made / RANKS, names)], 40, seed=3)
     assert harmless(damage)
-    assert damage.codes.count(2) > 40
+    assert damage.codes.count(2) > 20
