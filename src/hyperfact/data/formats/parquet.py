@@ -45,7 +45,7 @@ def _read(source: Source, builder: FactBuilder) -> None:
 
 
 def _open(source: Source, db: duckdb.DuckDBPyConnection) -> bool:
-    """Make the table `fact` of a good file; say whether its entities are marked by their kind."""
+    """Make the tables `fact` and `pair`; say whether entities are marked by their kind."""
     found = dict(
         db.execute(
             "SELECT column_name, column_type FROM "
@@ -68,6 +68,10 @@ def _open(source: Source, db: duckdb.DuckDBPyConnection) -> bool:
     ).fetchall()[0][0]
     if bad:
         raise _unusable(source, bad)
+    db.execute(
+        "CREATE TEMP TABLE pair AS SELECT rowid AS f, unnest(a) AS a, unnest(v) AS v, "
+        "generate_subscripts(v, 1) AS k FROM fact WHERE len(a) > 0"
+    )
     return literals
 
 
@@ -99,7 +103,7 @@ def _unmark(name: str) -> str:
 def _number(db: duckdb.DuckDBPyConnection) -> None:
     """Tables of the distinct names with their ids, in name order."""
     for kind, first, rest in (("entity", ("s", "o"), "v"), ("relation", ("r",), "a")):
-        parts = [f"SELECT {c} AS n FROM fact" for c in first] + [f"SELECT unnest({rest}) FROM fact"]
+        parts = [f"SELECT {c} AS n FROM fact" for c in first] + [f"SELECT {rest} FROM pair"]
         db.execute(
             f"CREATE TEMP TABLE {kind} AS SELECT n, (row_number() OVER (ORDER BY n) - 1)::INTEGER "
             f"AS id FROM (SELECT DISTINCT n FROM ({' UNION ALL '.join(parts)}) WHERE n IS NOT NULL)"
@@ -129,9 +133,8 @@ def _columns(
         "JOIN entity oe ON oe.n = o"
     ).fetchnumpy()
     pairs = db.execute(
-        "SELECT f, k, ae.id AS a, ve.id AS v FROM (SELECT rowid AS f, unnest(a) AS a, "
-        "unnest(v) AS v, generate_subscripts(v, 1) AS k FROM fact WHERE len(a) > 0) q "
-        "JOIN relation ae ON ae.n = q.a JOIN entity ve ON ve.n = q.v"
+        "SELECT f, k, ae.id AS a, ve.id AS v FROM pair "
+        "JOIN relation ae ON ae.n = pair.a JOIN entity ve ON ve.n = pair.v"
     ).fetchnumpy()
     s, r, o, n = (_placed(main[c], main["f"]) for c in "sron")
     offsets = offsets_of(n)
