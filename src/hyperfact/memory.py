@@ -4,6 +4,7 @@ import ctypes
 import os
 import resource
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
@@ -31,8 +32,16 @@ def keep_freed_memory() -> bool:
     )
 
 
+def forget_peak() -> None:
+    """Give back what is free and begin a new peak, where the system can (Linux)."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
 def peak_memory() -> int:
-    """The most memory that this process has held so far, in bytes.
+    """The most memory that this process has held so far (or since `forget_peak`), in bytes.
 
     Linux's own figure for the program where there is one: getrusage begins with what the parent
     held when it started this process.

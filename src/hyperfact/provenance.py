@@ -24,6 +24,16 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
+def processor() -> str:
+    """Its name, as the system tells it."""
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
 def passport(
     config: ExperimentConfig, splits: Splits, train: HKG, model: TransEQ
 ) -> dict[str, Any]:

@@ -66,6 +66,37 @@ def test_what_is_trained_is_not_trained_again(tmp_path: Path) -> None:
     assert [line["mrr"] for line in second] == [line["mrr"] for line in lines]
 
 
+def test_a_training_of_another_study_is_not_done_again(tmp_path: Path) -> None:
+    plan = Plan(overrides=TINY)
+    STUDIES["main"].tell(Office(tmp_path / "main").desk, plan)
+    office = Office(tmp_path / "sharing")
+    lines = STUDIES["sharing"].tell(office.desk, plan)
+    assert "FB-AUTO-1.0-0" not in office.trained  # the recipe itself, trained as TransEQ
+    assert [line["row"] for line in lines] == ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+    stored = json.loads((tmp_path / "sharing" / "cells" / "FB-AUTO-1.0-0.json").read_text())
+    other = json.loads((tmp_path / "main" / "cells" / "FB-AUTO-TransEQ-0.json").read_text())
+    assert stored == other | {"row": "1.0"}
+
+
+def test_the_table_of_what_is_stored_trains_nothing(tmp_path: Path) -> None:
+    study, office = STUDIES["curves"], Office(tmp_path)
+    with pytest.raises(UserError, match="no result is stored"):
+        study.tell(office.desk, Plan(train=False))
+    study.tell(office.desk, Plan(overrides=TINY))
+    (tmp_path / "cells" / "FB-AUTO-HypE-0.json").unlink()
+    lines = study.tell(Office(tmp_path).desk, Plan(train=False))
+    assert [line["row"] for line in lines] == ["TransEQ", "m-DistMult"]
+    assert lines[0]["budget"] == "; ".join(("quick", *TINY))
+
+
+def test_a_result_tells_its_data_and_its_machine(tmp_path: Path) -> None:
+    STUDIES["tsne"].tell(Office(tmp_path).desk, Plan(overrides=TINY))
+    stored = json.loads((tmp_path / "cells" / "FB-AUTO-0.0-0.json").read_text())
+    assert stored["data"]["train"] == league().train.fingerprint
+    assert stored["machine"]["threads"] >= 1
+    assert stored["machine"]["versions"]["torch"]
+
+
 def test_a_result_of_another_configuration_is_refused(tmp_path: Path) -> None:
     study = STUDIES["tsne"]
     study.tell(Office(tmp_path).desk, Plan(overrides=TINY))

@@ -3,7 +3,6 @@
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from hyperfact import __version__
 from hyperfact.cli.common import AsJson, app, print_json, print_table
@@ -20,12 +19,13 @@ def env(*, as_json: AsJson = False) -> None:
     import torch
 
     from hyperfact.kernels import has_fast_bfloat16
+    from hyperfact.provenance import processor
 
     found: dict[str, object] = {
         "hyperfact": __version__,
         "python": platform.python_version(),
         "system": platform.platform(),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": len(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
         else os.cpu_count(),
@@ -45,12 +45,3 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -24,7 +24,8 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            help="main, transformations, encoder-decoder, sharing, tsne, curves or complexity."
+            help="main, transformations, encoder-decoder, sharing, tsne, curves, complexity or "
+            "deviations."
         ),
     ],
     *,
@@ -35,6 +36,9 @@ def reproduce(
         list[str] | None, typer.Option(help="Only this benchmark; can be repeated.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=0, help="0: 1 if quick, 3 if full.")] = 0,
+    table: Annotated[
+        bool, typer.Option("--table", help="Train nothing: the table of what is stored.")
+    ] = False,
     overrides: Overrides = None,
     data_dir: DataDir = None,
     threads: Threads = None,
@@ -52,7 +56,7 @@ def reproduce(
     if budget not in ("quick", "full"):
         raise UserError(f"--budget is quick or full, not {budget!r}")
     set_threads(threads)
-    plan = Plan(budget, tuple(dataset or ()), seeds, tuple(overrides or ()))  # type: ignore[arg-type]
+    plan = Plan(budget, tuple(dataset or ()), seeds, tuple(overrides or ()), not table)  # type: ignore[arg-type]
     folder = out or Path("studies") / name
     lines = _tell(STUDIES[name], folder, plan, data_dir, resume=resume)
     if as_json:

@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from hyperfact.studies.cells import Cell, Cells, Outcome
 from hyperfact.studies.complexity import Complexity
 from hyperfact.studies.study import Budget, Desk, Plan, Study
-from hyperfact.studies.trainings import Curves, EncoderDecoder, Main, Sharing, Transformations
+from hyperfact.studies.trainings import (
+    Curves,
+    Deviations,
+    EncoderDecoder,
+    Main,
+    Sharing,
+    Transformations,
+)
 from hyperfact.studies.tsne import Tsne
 
 #: Every study a command may name. Adding one: a class, and a line here.
@@ -19,6 +26,7 @@ STUDIES: Mapping[str, Study] = {
         Tsne(),
         Curves(),
         Complexity(),
+        Deviations(),
     )
 }
 

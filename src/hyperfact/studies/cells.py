@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import platform
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from hyperfact import __version__
 from hyperfact.artifacts import MANIFEST, read_config
@@ -16,7 +19,8 @@ from hyperfact.evaluation import evaluate
 from hyperfact.experiment import Run, Story, Watch, limits_of, open_run, resume, run
 from hyperfact.fitting import Epoch, Event, Guard, Open
 from hyperfact.hkg import Splits
-from hyperfact.memory import peak_memory
+from hyperfact.memory import forget_peak, peak_memory
+from hyperfact.provenance import processor, versions
 from hyperfact.storage import write_atomically
 
 
@@ -34,6 +38,7 @@ class Cell:
     seed: int
     config: ExperimentConfig
     curve: bool = False  # rank test facts at every validation too; it decides nothing
+    budget: str = "full"  # how it was asked for; the configuration has its effect
 
     @property
     def name(self) -> str:
@@ -63,10 +68,13 @@ class Outcome:
     best_epoch: int
     seconds: float
     parameters: int
-    memory: int  # bytes, the most that the process had held by then
+    memory: int  # bytes, the most that the process held meanwhile
     valid: dict[str, Any] | None
     test: dict[str, Any] | None
     curve: list[dict[str, float]]  # seconds of training so far, MRR of valid and perhaps of test
+    budget: str = "full"
+    data: dict[str, str] = field(default_factory=dict)  # fingerprint of each split
+    machine: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -76,6 +84,8 @@ class Outcome:
 
 class Cells:
     """The results of a study in a folder.
+
+    A training that another study beside this one has done is not done again.
 
     Args:
         folder: Of the study.
@@ -97,16 +107,32 @@ class Cells:
         path = self._path(cell)
         if not path.exists():
             return None
-        found = Outcome(**json.loads(path.read_text(encoding="utf-8")))
+        found = _read(path)
         if found.fingerprint != cell.fingerprint:
             raise UserError(
                 f"{path}: this result is of another configuration; remove it or give another --out"
             )
         return found
 
+    def all(self) -> list[Outcome]:
+        """Every result that is stored here."""
+        return [_read(path) for path in sorted((self.folder / "cells").glob("*.json"))]
+
+    def borrowed(self, cell: Cell) -> Outcome | None:
+        """The result of the same configuration in the folder of another study, copied."""
+        for path in sorted(self.folder.parent.glob("*/cells/*.json")):
+            found = _read(path)
+            if found.fingerprint == cell.fingerprint:
+                return self._store(cell, replace(found, row=cell.row))
+        return None
+
     def run(self, cell: Cell, watch: Watch) -> Outcome:
         """Train it, or go on with its training, and store the result."""
+        forget_peak()
         outcome = self._traced(cell, watch) if cell.curve else self._plain(cell, watch)
+        return self._store(cell, outcome)
+
+    def _store(self, cell: Cell, outcome: Outcome) -> Outcome:
         path = self._path(cell)
         path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(asdict(outcome), indent=1, sort_keys=True) + "\n"
@@ -134,7 +160,7 @@ class Cells:
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             result = run(cell.config, splits=splits, out=path, watch=watch, guard=self.guard)
-        return outcome_of(cell, result, [])
+        return outcome_of(cell, splits, result, [])
 
     def _traced(self, cell: Cell, watch: Watch) -> Outcome:
         """With the MRR of test facts beside each validation; the clock stands meanwhile."""
@@ -151,10 +177,10 @@ class Cells:
 
         splits = self.splits(cell.config)
         story = Story(cell.config, splits, self.guard, look)
-        return outcome_of(cell, story.tell(), tested)
+        return outcome_of(cell, splits, story.tell(), tested)
 
 
-def outcome_of(cell: Cell, result: Run, tested: list[float]) -> Outcome:
+def outcome_of(cell: Cell, splits: Splits, result: Run, tested: list[float]) -> Outcome:
     """The figures of a finished training."""
     curve, clock = [], 0.0
     test = iter(tested)
@@ -177,7 +203,19 @@ def outcome_of(cell: Cell, result: Run, tested: list[float]) -> Outcome:
         valid=_metrics(result, "valid"),
         test=_metrics(result, "test"),
         curve=curve,
+        budget=cell.budget,
+        data={name: facts.fingerprint for name, facts in splits.items()},
+        machine={
+            "processor": processor(),
+            "system": platform.system(),
+            "threads": torch.get_num_threads(),
+            "versions": versions(),
+        },
     )
+
+
+def _read(path: Path) -> Outcome:
+    return Outcome(**json.loads(path.read_text(encoding="utf-8")))
 
 
 def _metrics(result: Run, split: str) -> dict[str, Any] | None:

@@ -20,7 +20,8 @@ _FOLDERS = (_PACKAGE / "recipes", _PACKAGE.parents[1] / "recipes")
 def recipe(dataset: str, changes: Changes, overrides: Sequence[str] = ()) -> ExperimentConfig:
     """CompGCN and m-DistMult on a benchmark, with changes of sections, then dotted overrides.
 
-    A section that names another component is replaced as a whole, for options differ.
+    A section that names another component is replaced as a whole, for options differ; None takes
+    a setting out.
 
     Raises:
         UserError: There is no recipe for it.
@@ -28,7 +29,8 @@ def recipe(dataset: str, changes: Changes, overrides: Sequence[str] = ()) -> Exp
     tree = tomllib.loads(_file(dataset).read_text(encoding="utf-8"))
     for section, values in changes.items():
         kept = {} if "name" in values else tree.get(section, {})
-        tree[section] = {**kept, **values}
+        merged = {**kept, **values}
+        tree[section] = {name: value for name, value in merged.items() if value is not None}
     for change in overrides:
         override(tree, change)
     return ExperimentConfig.from_dict(tree)

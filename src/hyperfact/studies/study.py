@@ -18,8 +18,8 @@ Budget = Literal["quick", "full"]
 QUICK_EPOCHS = 3
 _COLUMNS = (
     *("dataset", "row", "mrr", "mrr spread", "mrr paper", "difference", "hits@1", "hits@1 paper"),
-    *("hits@10", "hits@10 paper", "leak-free mrr", "valid mrr", "seeds", "epochs", "seconds"),
-    *("parameters", "memory GB"),
+    *("hits@10", "hits@10 paper", "s/o mrr", "leak-free mrr", "valid mrr", "seeds", "epochs"),
+    *("seconds", "parameters", "memory GB", "budget"),
 )
 
 
@@ -31,6 +31,12 @@ class Plan:
     datasets: tuple[str, ...] = ()  # empty: those of the study
     seeds: int = 0  # 0: 1 if quick, 3 if full
     overrides: tuple[str, ...] = ()
+    train: bool = True  # False: the table of what is stored, whatever its budget
+
+    @property
+    def told(self) -> str:
+        """The budget as the table shows it, with what was set by hand."""
+        return "; ".join((self.budget, *self.overrides))
 
     @property
     def epochs(self) -> list[str]:
@@ -83,6 +89,7 @@ class Trainings(Study):
 
     needs_curve: ClassVar[bool] = False
     most_seeds: ClassVar[int] = 3
+    needs_runs: ClassVar[bool] = False  # the stored models, not only their figures
 
     @abstractmethod
     def variants(self) -> dict[str, Changes]:
@@ -106,12 +113,13 @@ class Trainings(Study):
 
     def _cell(self, plan: Plan, dataset: str, row: str, seed: int, changes: Changes) -> Cell:
         given = [*plan.epochs, f"training.seed={seed}", *plan.overrides]
-        return Cell(row, dataset, seed, recipe(dataset, changes, given), curve=self.needs_curve)
+        config = recipe(dataset, changes, given)
+        return Cell(row, dataset, seed, config, curve=self.needs_curve, budget=plan.told)
 
     def lines(self, outcomes: Sequence[Outcome], desk: Desk, plan: Plan) -> list[dict[str, Any]]:
         """The table."""
-        del desk
-        return summary(self.name, outcomes, plan.budget)
+        del desk, plan
+        return summary(self.name, outcomes)
 
     def columns(self) -> Sequence[str]:
         """Of the table that people read; the CSV has all."""
@@ -123,20 +131,40 @@ class Trainings(Study):
         Raises:
             UserError: There are results already and the study is not to be resumed.
         """
+        outcomes = self._trained(desk, plan) if plan.train else self._stored(desk, plan)
+        lines = self.lines(outcomes, desk, plan)
+        self.put(desk.folder, lines, self.text(lines), self.picture(outcomes, lines, desk))
+        return lines
+
+    def _trained(self, desk: Desk, plan: Plan) -> list[Outcome]:
         todo = self.cells(plan)
         done = {cell.name: desk.cells.stored(cell) for cell in todo}
         if not desk.resume and (any(done.values()) or (desk.folder / "runs").exists()):
             raise UserError(f"{desk.folder}: holds results already; --resume goes on with them")
-        outcomes = [done[cell.name] or desk.cells.run(cell, desk.watch(cell)) for cell in todo]
-        lines = self.lines(outcomes, desk, plan)
-        self.put(desk.folder, lines, self.text(lines, plan), self.picture(outcomes, lines, desk))
-        return lines
+        return [
+            done[cell.name]
+            or (None if self.needs_runs else desk.cells.borrowed(cell))
+            or desk.cells.run(cell, desk.watch(cell))
+            for cell in todo
+        ]
 
-    def text(self, lines: Sequence[dict[str, Any]], plan: Plan) -> str:
+    def _stored(self, desk: Desk, plan: Plan) -> list[Outcome]:
+        """In the order of the study; datasets that it does not name come last."""
+        rows = list(self.variants())
+        found = [
+            o
+            for o in desk.cells.all()
+            if o.row in rows and (not plan.datasets or o.dataset in plan.datasets)
+        ]
+        if not found:
+            raise UserError(f"{desk.folder}: no result is stored here")
+        datasets = list(dict.fromkeys([*self.datasets, *(o.dataset for o in found)]))
+        return sorted(found, key=lambda o: (datasets.index(o.dataset), rows.index(o.row), o.seed))
+
+    def text(self, lines: Sequence[dict[str, Any]]) -> str:
         """The table as Markdown, with what it is."""
         about = (
-            f"Budget quick: {QUICK_EPOCHS} epochs, so figures are not comparable with the paper's."
-            if plan.budget == "quick"
-            else "Budget full: the epochs of the recipe; the best validation MRR decides."
+            f"Budget quick: {QUICK_EPOCHS} epochs, so figures are not comparable with the paper's. "
+            "Budget full: the epochs of the recipe; the best validation MRR decides."
         )
         return f"# {self.title}\n\n{about}\n\n{to_markdown(lines, self.columns())}"

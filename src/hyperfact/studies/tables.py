@@ -12,19 +12,18 @@ from hyperfact.studies.paper import reported
 METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 
 
-def summary(study: str, outcomes: Sequence[Outcome], budget: str) -> list[dict[str, Any]]:
+def summary(study: str, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     """Means over seeds, in the order in which rows were first given."""
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
         groups.setdefault((outcome.dataset, outcome.row), []).append(outcome)
-    return [_line(study, dataset, row, found, budget) for (dataset, row), found in groups.items()]
+    return [_line(study, dataset, row, found) for (dataset, row), found in groups.items()]
 
 
-def _line(
-    study: str, dataset: str, row: str, found: Sequence[Outcome], budget: str
-) -> dict[str, Any]:
+def _line(study: str, dataset: str, row: str, found: Sequence[Outcome]) -> dict[str, Any]:
     paper = reported(study, dataset, row)
-    line: dict[str, Any] = {"dataset": dataset, "row": row, "seeds": len(found), "budget": budget}
+    line: dict[str, Any] = {"dataset": dataset, "row": row, "seeds": len(found)}
+    line["budget"] = " / ".join(dict.fromkeys(o.budget for o in found))
     for metric in METRICS:
         values = [o.test[metric] for o in found if o.test is not None]
         line[metric] = mean(values) if values else None
@@ -33,6 +32,8 @@ def _line(
     ours, theirs = line["mrr"], line["mrr paper"]
     line["difference"] = None if ours is None or theirs is None else ours - theirs
     line["valid mrr"] = mean(o.valid["mrr"] for o in found if o.valid) if found[0].valid else None
+    sides = [_sides(o.test["by_slot"]) for o in found if o.test]
+    line["s/o mrr"] = mean(sides) if sides else None
     free = [o.test["leak_free"]["mrr"] for o in found if o.test and o.test["leak_free"]]
     line["leak-free mrr"] = mean(free) if free else None
     line["epochs"] = mean(o.epochs for o in found)
@@ -40,6 +41,12 @@ def _line(
     line["parameters"] = found[0].parameters
     line["memory GB"] = max(o.memory for o in found) / 1e9
     return line
+
+
+def _sides(slots: dict[str, dict[str, Any]]) -> float:
+    """MRR over subjects and objects only, as some papers report it."""
+    asked = [slots[kind] for kind in ("subject", "object") if kind in slots]
+    return float(sum(s["mrr"] * s["ranks"] for s in asked) / sum(s["ranks"] for s in asked))
 
 
 def to_csv(lines: Sequence[dict[str, Any]]) -> str:

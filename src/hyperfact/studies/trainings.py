@@ -1,4 +1,4 @@
-"""Studies that are tables of trainings: main, transformations, encoder-decoder, sharing, curves."""
+"""Studies that are tables of trainings."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -40,7 +40,7 @@ class Main(Trainings):
         others = [
             {"dataset": dataset, "row": row}
             | {f"{m} paper": v for m, v in reported(self.name, dataset, row).items()}
-            for dataset in self.datasets_of(plan)
+            for dataset in dict.fromkeys(line["dataset"] for line in ours)
             for row in rows_of(self.name, dataset)
             if (dataset, row) not in have
         ]
@@ -87,6 +87,30 @@ class EncoderDecoder(Main):
             "hype": _decoder("hype"),
         }
         return {f"{e}+{d}": {**encoders[e], **decoders[d]} for d, e in product(decoders, encoders)}
+
+
+class Deviations(Main):
+    """What each of our departures from the paper does: the recipe with one of them taken back."""
+
+    name = "deviations"
+    title = "Departures from the paper, one taken back at a time"
+    most_seeds = 1
+
+    def variants(self) -> dict[str, Changes]:
+        """The recipe, then the paper's way or another in one respect."""
+        return {
+            "recipe": {},
+            "normaliser published": {"encoder": {"normaliser": "published"}},
+            "normaliser symmetric": {"encoder": {"normaliser": "symmetric"}},
+            "other answers masked": {"objective": {"mask_others": True}},
+            "each query counts once": {"objective": {"weigh_by": "queries"}},
+            "batch hidden from the encoder": {"graph": {"hide_targets": "batch"}},
+            "unseen entities keep their own vector": {"graph": {"unseen": "own"}},
+            "alpha .8": {"encoder": {"alpha": 0.8}},
+            "no residual": {"encoder": {"residual": False, "gate": None}},
+            "weights of the last step": {"training": {"average": 0.0}},
+            "graph of the paper's text": {"graph": {"mode": "paper-text"}},
+        }
 
 
 class Sharing(Trainings):

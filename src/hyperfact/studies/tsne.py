@@ -24,6 +24,7 @@ class Tsne(Trainings):
     title = "Mediators by primary relation"
     datasets = ("FB-AUTO", "JF17K")
     most_seeds = 1
+    needs_runs = True
 
     def variants(self) -> dict[str, Changes]:
         """As in the paper's figure."""
