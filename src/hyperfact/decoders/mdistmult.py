@@ -38,6 +38,13 @@ class MDistMultSettings(Section):
         lt=1.0,
         description="on the product of the known part; unlike `dropout` the same at every arity",
     )
+    coordinate_dropout: float = Field(
+        default=0.0,
+        ge=0.0,
+        lt=1.0,
+        description="share of the coordinates that all queries scored together go without; nearly "
+        "as good as `query_dropout`, and products with entities cost that much less",
+    )
     normalise: bool = Field(
         default=True, description="divide vectors so that first scores have a deviation of about 1"
     )
@@ -64,7 +71,9 @@ class MDistMult(Decoder):
         """The product with the answer, summed over coordinates."""
         answers = facts.entities.gather(1, slots[:, None])[:, 0]
         query = self._query(facts, slots, z, generator)
-        return (query * rows_of(z.entities, answers)).sum(dim=1)
+        kept = self._kept(generator)
+        table = z.entities if kept is None else z.entities.index_select(1, kept)
+        return (self._thinned(query, kept) * rows_of(table, answers)).sum(dim=1)
 
     def linear_form(
         self,
@@ -76,7 +85,25 @@ class MDistMult(Decoder):
         generator: torch.Generator | None = None,
     ) -> LinearForm:
         """The product of what is known, against the entities as they are."""
-        return LinearForm(self._query(facts, slots, z, generator), z.entities[candidates])
+        query, table = self._query(facts, slots, z, generator), z.entities[candidates]
+        kept = self._kept(generator)
+        return LinearForm(
+            self._thinned(query, kept), table if kept is None else table.index_select(1, kept)
+        )
+
+    def _kept(self, generator: torch.Generator | None) -> Tensor | None:  # (kept,)
+        """The coordinates that stay, in order; None: all."""
+        p = self.settings.coordinate_dropout
+        if generator is None or p == 0.0:
+            return None
+        count = max(1, round(self.dim * (1 - p)))
+        return torch.randperm(self.dim, generator=generator)[:count].sort().values
+
+    def _thinned(self, query: Tensor, kept: Tensor | None) -> Tensor:  # (batch, kept)
+        """The query on these coordinates, so that scores stay the same on average."""
+        if kept is None:
+            return query
+        return query.index_select(1, kept) * (self.dim / len(kept))
 
     def _query(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None

@@ -56,6 +56,37 @@ def test_mdistmult(pooling: str) -> None:
         assert float(scores[row]) == pytest.approx(total, rel=1e-9)
 
 
+@pytest.mark.parametrize("setting", ["dropout", "query_dropout", "coordinate_dropout"])
+def test_dropout_leaves_mean_scores_and_needs_a_generator(setting: str) -> None:
+    graph = toy()
+    z = representations(len(graph.entities), len(graph.relations), DIM)
+    settings = MDistMultSettings(**({"dropout": 0.0} | {setting: 0.5}))  # type: ignore[arg-type]
+    decoder = MDistMult(**options(graph, settings=settings))  # type: ignore[arg-type]
+    facts = FactBatch.of(graph, np.arange(len(graph)))
+    slots = torch.zeros(len(graph), dtype=torch.long)
+    generator = torch.Generator().manual_seed(1)
+    exact = decoder.score(facts, slots, z)
+    assert torch.equal(exact, decoder.score(facts, slots, z))
+    drawn = torch.stack([decoder.score(facts, slots, z, generator=generator) for _ in range(4000)])
+    error = drawn.std(dim=0) / math.sqrt(len(drawn))
+    assert bool((drawn.std(dim=0) > 0).all())
+    assert bool(((drawn.mean(dim=0) - exact).abs() < 5 * error).all())
+
+
+def test_dropped_coordinates_shorten_products() -> None:
+    graph = toy()
+    z = representations(len(graph.entities), len(graph.relations), DIM)
+    settings = MDistMultSettings(dropout=0.0, coordinate_dropout=0.5)
+    decoder = MDistMult(**options(graph, settings=settings))  # type: ignore[arg-type]
+    facts = FactBatch.of(graph, np.arange(len(graph)))
+    slots = torch.zeros(len(graph), dtype=torch.long)
+    form = decoder.linear_form(facts, slots, z, generator=torch.Generator().manual_seed(2))
+    assert form.queries.shape == (len(graph), DIM // 2)
+    assert form.table.shape == (len(graph.entities), DIM // 2)
+    whole = decoder.linear_form(facts, slots, z)
+    assert whole.table.shape == (len(graph.entities), DIM)
+
+
 def test_hype() -> None:
     graph = toy()
     z = representations(len(graph.entities), len(graph.relations), DIM)
