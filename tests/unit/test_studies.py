@@ -78,6 +78,20 @@ def test_a_training_of_another_study_is_not_done_again(tmp_path: Path) -> None:
     assert stored == other | {"row": "1.0"}
 
 
+def test_a_traced_training_serves_a_plain_one_but_not_the_other_way(tmp_path: Path) -> None:
+    plan = Plan(overrides=TINY)
+    STUDIES["curves"].tell(Office(tmp_path / "curves").desk, plan)
+    main = Office(tmp_path / "main")
+    lines = STUDIES["main"].tell(main.desk, plan)
+    assert main.trained == ["FB-AUTO-m-TransH-0"]
+    alone = Office(tmp_path / "alone" / "main")
+    again = STUDIES["main"].tell(alone.desk, plan)
+    assert [line.get("mrr") for line in again] == [line.get("mrr") for line in lines]
+    traced = Office(tmp_path / "alone" / "curves")
+    STUDIES["curves"].tell(traced.desk, plan)
+    assert len(traced.trained) == 3  # their curves need test facts
+
+
 def test_the_table_of_what_is_stored_trains_nothing(tmp_path: Path) -> None:
     study, office = STUDIES["curves"], Office(tmp_path)
     with pytest.raises(UserError, match="no result is stored"):
