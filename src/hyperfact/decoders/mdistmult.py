@@ -45,6 +45,11 @@ class MDistMultSettings(Section):
         description="share of the coordinates that all queries scored together go without; nearly "
         "as good as `query_dropout`, and products with entities cost that much less",
     )
+    turn: Literal["none", "binary", "all"] = Field(
+        default="none",
+        description="turn the object by half of its coordinates, which tells it from the subject: "
+        "in no fact, in facts without qualifiers, or in all",
+    )
     normalise: bool = Field(
         default=True, description="divide vectors so that first scores have a deviation of about 1"
     )
@@ -54,7 +59,8 @@ class MDistMult(Decoder):
     """phi(x) = <varphi(h_r, h_a1, …), h_s, h_o, h_v1, …>.
 
     Vectors are divided by their initial scale and the relation by sqrt(d), so that scores start
-    with a standard deviation of about 1 at any arity. Symmetric in all slots.
+    with a standard deviation of about 1 at any arity. Symmetric in all slots, but for objects that
+    are turned: h_o then stands for h_o with its halves exchanged.
     """
 
     Settings = MDistMultSettings
@@ -111,7 +117,25 @@ class MDistMult(Decoder):
         p = self.settings.dropout
         known = known_slots(facts, slots)[:, :, None]  # (batch, slots, 1)
         unit, constant = units(self, normalise=self.settings.normalise)
+        turned = self._turned(facts)[:, None]  # (batch, 1)
         vectors = dropout(vectors_of(facts, slots, z) / unit, p, generator)
+        if self.settings.turn != "none":
+            objects = torch.where(turned, self._turn(vectors[:, 1]), vectors[:, 1])
+            vectors = torch.cat([vectors[:, :1], objects[:, None], vectors[:, 2:]], dim=1)
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
         query = product(torch.where(known, vectors, 1.0)) * (relation / (constant * unit))
+        if self.settings.turn != "none":
+            query = torch.where(turned & (slots == 1)[:, None], self._turn(query), query)
         return dropout(query, self.settings.query_dropout, generator)
+
+    def _turned(self, facts: FactBatch) -> Tensor:  # (batch,) bool
+        """In which facts objects are turned."""
+        if self.settings.turn == "binary":
+            return facts.mask.sum(dim=1) == 2  # subject and object
+        return torch.full_like(facts.mask[:, 0], self.settings.turn == "all")
+
+    def _turn(self, vectors: Tensor) -> Tensor:  # (…, dim)
+        """Halves exchanged, which undoes itself; of an odd number the last coordinate stays."""
+        half = self.dim // 2
+        parts = vectors[..., half : 2 * half], vectors[..., :half], vectors[..., 2 * half :]
+        return torch.cat(parts, dim=-1)

@@ -56,6 +56,30 @@ def test_mdistmult(pooling: str) -> None:
         assert float(scores[row]) == pytest.approx(total, rel=1e-9)
 
 
+@pytest.mark.parametrize("dim", [6, 7])
+@pytest.mark.parametrize("turn", ["binary", "all"])
+def test_a_turned_object_has_its_halves_exchanged(turn: str, dim: int) -> None:
+    graph = toy()
+    z = representations(len(graph.entities), len(graph.relations), dim)
+    settings = MDistMultSettings(turn=turn)  # type: ignore[arg-type]
+    decoder = MDistMult(**(options(graph, settings=settings) | {"dim": dim}))  # type: ignore
+    facts = FactBatch.of(graph, np.arange(len(graph)))
+    order = [3, 4, 5, 0, 1, 2, 6][:dim]
+    for slot in (0, 1):
+        slots = torch.full((len(graph),), slot)
+        scores, table = decoder.score(facts, slots, z), decoder.score_slot(facts, slots, z)
+        for row in range(len(graph)):
+            (subject, obj, *values), relations = ids(graph, row)
+            product = torch.stack([z.relations[r] for r in relations]).mean(0) / SCALE
+            for e in (subject, *values):
+                product = product * z.entities[e] / SCALE
+            turned = turn == "all" or not values
+            vector = z.entities[obj][order] if turned else z.entities[obj]
+            expected = float((product * vector).sum()) / SCALE / math.sqrt(dim)
+            assert float(scores[row]) == pytest.approx(expected)
+            assert float(table[row, obj if slot else subject]) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("setting", ["dropout", "query_dropout", "coordinate_dropout"])
 def test_dropout_leaves_mean_scores_and_needs_a_generator(setting: str) -> None:
     graph = toy()
