@@ -48,11 +48,23 @@ class TransEQ(nn.Module):
         self.to(torch.float64 if precision == "float64" else torch.float32)
 
     def encode(
-        self, *, keep: Tensor | None = None, generator: torch.Generator | None = None
+        self,
+        *,
+        keep: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        coordinates: Tensor | None = None,
     ) -> Representations:
-        """Vectors of entities and relations; mediators have served and are gone."""
+        """Vectors of entities and relations; mediators have served and are gone.
+
+        Args:
+            keep: Which edges exist; None: all.  # (edges,) bool
+            generator: Source of dropout; None: no dropout.
+            coordinates: Which are wanted; None: all.  # (kept,)
+        """
         with self._products():
-            z: Representations = self.encoder(keep=keep, generator=generator)
+            z: Representations = self.encoder(
+                keep=keep, generator=generator, coordinates=coordinates
+            )
         if self.training or self.roles is None:
             return z
         z = self.roles.complete(z)

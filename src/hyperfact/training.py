@@ -200,7 +200,8 @@ def accumulate(
     gradients add up; then the encoder's backward runs once. This is exact, and memory does not
     depend on the number of items.
     """
-    z = model.encode(keep=keep, generator=generator)
+    coordinates = model.decoder.coordinates(generator)
+    z = model.encode(keep=keep, generator=generator, coordinates=coordinates)
     entities, relations = (t.detach().requires_grad_() for t in (z.entities, z.relations))
     leaf = Representations(entities, relations)
     arity = objective.graph.arity[objective.queries.fact[items]]

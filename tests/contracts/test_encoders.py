@@ -77,6 +77,20 @@ def test_dropout_needs_a_generator_and_repeats_with_its_seed(form: str) -> None:
 
 
 @FORMS
+@pytest.mark.parametrize("training", [True, False])
+def test_wanted_coordinates_are_those_of_all(form: str, training: bool) -> None:
+    whole, part = (encoder_of(form, random_facts(30)).train(training) for _ in range(2))
+    wanted = torch.tensor([1, 2, 5, 6])
+    for _ in range(2):  # the second time with statistics that training has moved
+        z, thin = whole(), part(coordinates=wanted)
+        torch.testing.assert_close(thin.entities, z.entities[:, wanted])
+        torch.testing.assert_close(thin.relations, z.relations[:, wanted])
+    for a, b in zip(whole.buffers(), part.buffers(), strict=True):
+        if a.shape == (8,):
+            torch.testing.assert_close(a[wanted], b[wanted])
+
+
+@FORMS
 def test_hidden_edges_are_as_good_as_absent(form: str) -> None:
     model = model_of(random_facts(30), ENCODER_FORMS[form], precision="float64")
     model.eval()

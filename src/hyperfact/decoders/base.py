@@ -84,6 +84,17 @@ class Decoder(nn.Module, ABC):
             generator: Source of dropout; None: no dropout.
         """
 
+    def coordinates(
+        self,
+        generator: torch.Generator | None,  # noqa: ARG002 - for the members
+    ) -> Tensor | None:  # (kept,)
+        """The coordinates that a step of training needs, in order; None: all of them.
+
+        A decoder that treats each coordinate alone may go without some and still score: encoders
+        then compute no others.
+        """
+        return None
+
     def linear_form(
         self,
         facts: FactBatch,  # noqa: ARG002 - for the members

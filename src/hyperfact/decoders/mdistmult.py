@@ -1,6 +1,6 @@
 """m-DistMult: one product of all vectors of a fact, the paper's default scoring function."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from pydantic import Field
@@ -18,6 +18,7 @@ from hyperfact.decoders.base import (
     units,
     vectors_of,
 )
+from hyperfact.errors import ConfigError
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
 from hyperfact.settings import Section
@@ -42,8 +43,8 @@ class MDistMultSettings(Section):
         default=0.0,
         ge=0.0,
         lt=1.0,
-        description="share of the coordinates that all queries scored together go without; nearly "
-        "as good as `query_dropout`, and products with entities cost that much less",
+        description="share of the coordinates that a step goes without; like `query_dropout`, but "
+        "the same for all queries, so that encoder and products cost less",
     )
     turn: Literal["none", "binary", "all"] = Field(
         default="none",
@@ -66,6 +67,11 @@ class MDistMult(Decoder):
     Settings = MDistMultSettings
     settings: MDistMultSettings
 
+    def __init__(self, *, dim: int, settings: MDistMultSettings, **options: Any) -> None:
+        super().__init__(dim=dim, settings=settings, **options)
+        if settings.coordinate_dropout and dim % 2:
+            raise ConfigError(f"coordinate_dropout pairs coordinates: dim must be even, got {dim}")
+
     def score(
         self,
         facts: FactBatch,
@@ -77,9 +83,7 @@ class MDistMult(Decoder):
         """The product with the answer, summed over coordinates."""
         answers = facts.entities.gather(1, slots[:, None])[:, 0]
         query = self._query(facts, slots, z, generator)
-        kept = self._kept(generator)
-        table = z.entities if kept is None else z.entities.index_select(1, kept)
-        return (self._thinned(query, kept) * rows_of(table, answers)).sum(dim=1)
+        return (query * rows_of(z.entities, answers)).sum(dim=1)
 
     def linear_form(
         self,
@@ -91,25 +95,17 @@ class MDistMult(Decoder):
         generator: torch.Generator | None = None,
     ) -> LinearForm:
         """The product of what is known, against the entities as they are."""
-        query, table = self._query(facts, slots, z, generator), z.entities[candidates]
-        kept = self._kept(generator)
-        return LinearForm(
-            self._thinned(query, kept), table if kept is None else table.index_select(1, kept)
-        )
+        return LinearForm(self._query(facts, slots, z, generator), z.entities[candidates])
 
-    def _kept(self, generator: torch.Generator | None) -> Tensor | None:  # (kept,)
-        """The coordinates that stay, in order; None: all."""
+    def coordinates(self, generator: torch.Generator | None) -> Tensor | None:  # (kept,)
+        """Those not dropped; a coordinate and its partner in the other half go together."""
         p = self.settings.coordinate_dropout
         if generator is None or p == 0.0:
             return None
-        count = max(1, round(self.dim * (1 - p)))
-        return torch.randperm(self.dim, generator=generator)[:count].sort().values
-
-    def _thinned(self, query: Tensor, kept: Tensor | None) -> Tensor:  # (batch, kept)
-        """The query on these coordinates, so that scores stay the same on average."""
-        if kept is None:
-            return query
-        return query.index_select(1, kept) * (self.dim / len(kept))
+        half = self.dim // 2
+        count = max(1, round(half * (1 - p)))
+        first = torch.randperm(half, generator=generator)[:count].sort().values
+        return torch.cat([first, first + half])
 
     def _query(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
@@ -123,7 +119,8 @@ class MDistMult(Decoder):
             objects = torch.where(turned, self._turn(vectors[:, 1]), vectors[:, 1])
             vectors = torch.cat([vectors[:, :1], objects[:, None], vectors[:, 2:]], dim=1)
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
-        query = product(torch.where(known, vectors, 1.0)) * (relation / (constant * unit))
+        share = vectors.shape[2] / self.dim  # of the coordinates; mean scores stay the same
+        query = product(torch.where(known, vectors, 1.0)) * (relation / (constant * unit * share))
         if self.settings.turn != "none":
             query = torch.where(turned & (slots == 1)[:, None], self._turn(query), query)
         return dropout(query, self.settings.query_dropout, generator)
@@ -136,6 +133,6 @@ class MDistMult(Decoder):
 
     def _turn(self, vectors: Tensor) -> Tensor:  # (…, dim)
         """Halves exchanged, which undoes itself; of an odd number the last coordinate stays."""
-        half = self.dim // 2
+        half = vectors.shape[-1] // 2
         parts = vectors[..., half : 2 * half], vectors[..., :half], vectors[..., 2 * half :]
         return torch.cat(parts, dim=-1)

@@ -40,14 +40,24 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(
-        self, *, keep: Tensor | None = None, generator: torch.Generator | None = None
+        self,
+        *,
+        keep: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        coordinates: Tensor | None = None,
     ) -> Representations:
         """Representations of all entities and relations; never of mediators.
 
         Args:
             keep: Which edges exist in this step; None: all.  # (edges,) bool
             generator: Source of dropout; None: no dropout.
+            coordinates: Which coordinates are wanted, in this order; None: all.  # (kept,)
         """
+
+
+def columns(x: Tensor, coordinates: Tensor | None) -> Tensor:  # (…, kept)
+    """These coordinates of vectors, or all."""
+    return x if coordinates is None else x.index_select(x.dim() - 1, coordinates)
 
 
 def table(

@@ -4,7 +4,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from hyperfact.encoders.base import Encoder, glorot, table
+from hyperfact.encoders.base import Encoder, columns, glorot, table
 from hyperfact.encoders.compositions import Composition, fold
 from hyperfact.encoders.layers import LayerSettings, NodeInput, Update
 from hyperfact.encoders.view import GraphView, Normaliser
@@ -51,7 +51,11 @@ class CompGCN(Encoder):
         )
 
     def forward(
-        self, *, keep: Tensor | None = None, generator: torch.Generator | None = None
+        self,
+        *,
+        keep: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        coordinates: Tensor | None = None,
     ) -> Representations:
         """Representations after the last layer."""
         h: Tensor = self.nodes()  # (nodes, dim)
@@ -60,9 +64,16 @@ class CompGCN(Encoder):
         for number, layer in enumerate(self.layers, start=1):
             assert isinstance(layer, CompGCNLayer)
             last = number == len(self.layers)
-            rows = self.num_entities if last else len(h)
-            h = layer(h, z, view=self.view, weights=weights, rows=rows, generator=generator)
-            z = layer.relate(z[: self.num_relations] if last else z)
+            rows, wanted = (self.num_entities, coordinates) if last else (len(h), None)
+            h = layer(
+                *(h, z),
+                view=self.view,
+                weights=weights,
+                rows=rows,
+                coordinates=wanted,
+                generator=generator,
+            )
+            z = layer.relate(z[: self.num_relations] if last else z, wanted)
         return Representations(h, z)
 
 
@@ -89,11 +100,12 @@ class CompGCNLayer(nn.Module):
         view: GraphView,
         weights: tuple[Tensor, Tensor],
         rows: int,
+        coordinates: Tensor | None,
         generator: torch.Generator | None,
-    ) -> Tensor:  # (rows, dim)
-        """New vectors of the first `rows` nodes."""
+    ) -> Tensor:  # (rows, kept)
+        """New vectors of the first `rows` nodes, on these coordinates."""
         old = h[:rows]
-        w_loop, bias = fold(self.loop[0], self.w_loop, self.composition)
+        w_loop, bias = fold(self.loop[0], columns(self.w_loop, coordinates), self.composition)
         messages = old @ (w_loop / 3)
         if bias is not None:
             messages = messages + bias / 3
@@ -108,14 +120,17 @@ class CompGCNLayer(nn.Module):
             sums = compose_aggregate(
                 h, relations, edges=edges, weights=weight, composition=self.composition, rows=rows
             )
+            third = columns(matrix, coordinates) / 3
             if generator is None or self.dropout == 0.0:
-                messages = torch.addmm(messages, sums, matrix / 3)
+                messages = torch.addmm(messages, sums, third)
             else:
-                messages = messages + dropout(sums @ (matrix / 3), self.dropout, generator)
-        updated: Tensor = self.update(messages, old, generator)
+                messages = messages + dropout(sums @ third, self.dropout, generator)
+        updated: Tensor = self.update(messages, old, generator, coordinates)
         return updated
 
-    def relate(self, z: Tensor) -> Tensor:  # (relations, dim)
+    def relate(self, z: Tensor, coordinates: Tensor | None = None) -> Tensor:  # (relations, kept)
         """UPD^rel: h_r W_rel, plus h_r when residual."""
-        update = (z @ self.w_relation).to(z.dtype)
-        return update if self.relation_gate is None else z + self.relation_gate * update
+        update = (z @ columns(self.w_relation, coordinates)).to(z.dtype)
+        if self.relation_gate is None:
+            return update
+        return columns(z, coordinates) + columns(self.relation_gate, coordinates) * update

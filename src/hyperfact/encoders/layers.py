@@ -6,8 +6,9 @@ from typing import Literal
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from torch.nn import functional
 
-from hyperfact.encoders.base import table
+from hyperfact.encoders.base import columns, table
 from hyperfact.encoders.mediators import MediatorInput
 from hyperfact.kg import KG
 from hyperfact.noise import dropout
@@ -75,13 +76,37 @@ class Update(nn.Module):
         self.dropout = settings.hidden_dropout
 
     def forward(
-        self, messages: Tensor, h: Tensor, generator: torch.Generator | None
-    ) -> Tensor:  # (rows, dim)
+        self,
+        messages: Tensor,  # (rows, kept)
+        h: Tensor,  # (rows, dim)
+        generator: torch.Generator | None,
+        coordinates: Tensor | None = None,
+    ) -> Tensor:  # (rows, kept)
         """New vectors of the first nodes from their messages and old vectors."""
         messages = messages.to(h.dtype)  # products may come in bfloat16
-        update = messages if self.norm is None else self.norm(messages)
+        update = messages if self.norm is None else _normed(self.norm, messages, coordinates)
         if self.activation != "identity":
             update = torch.tanh(update) if self.activation == "tanh" else torch.relu(update)
         if self.gate is not None:
-            update = torch.addcmul(h, update, self.gate)
+            old, gate = columns(h, coordinates), columns(self.gate, coordinates)
+            update = torch.addcmul(old, update, gate)
         return dropout(update, self.dropout, generator)
+
+
+def _normed(norm: nn.BatchNorm1d, x: Tensor, coordinates: Tensor | None) -> Tensor:
+    """Normalised over the rows; of coordinates that are left out nothing changes."""
+    if coordinates is None:
+        whole: Tensor = norm(x)
+        return whole
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    assert norm.momentum is not None
+    mean, var = columns(norm.running_mean, coordinates), columns(norm.running_var, coordinates)
+    weight, bias = (
+        None if p is None else columns(p, coordinates) for p in (norm.weight, norm.bias)
+    )
+    part = functional.batch_norm(x, mean, var, weight, bias, norm.training, norm.momentum, norm.eps)
+    if norm.training:
+        norm.running_mean.index_copy_(0, coordinates, mean)
+        norm.running_var.index_copy_(0, coordinates, var)
+    return part

@@ -4,7 +4,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from hyperfact.encoders.base import Encoder, table
+from hyperfact.encoders.base import Encoder, columns, table
 from hyperfact.kg import KG, Representations
 from hyperfact.settings import Section
 
@@ -35,6 +35,9 @@ class Lookup(Encoder):
         *,
         keep: Tensor | None = None,  # noqa: ARG002 - no edge is looked at
         generator: torch.Generator | None = None,  # noqa: ARG002 - nothing is dropped
+        coordinates: Tensor | None = None,
     ) -> Representations:
         """The tables themselves."""
-        return Representations(self.entities, self.relations)
+        return Representations(
+            columns(self.entities, coordinates), columns(self.relations, coordinates)
+        )

@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from hyperfact.encoders.base import Encoder, glorot, table
+from hyperfact.encoders.base import Encoder, columns, glorot, table
 from hyperfact.encoders.layers import LayerSettings, NodeInput, Update
 from hyperfact.errors import ConfigError
 from hyperfact.kernels.basis import aggregate_weighted
@@ -64,7 +64,11 @@ class RGCN(Encoder):
         )
 
     def forward(
-        self, *, keep: Tensor | None = None, generator: torch.Generator | None = None
+        self,
+        *,
+        keep: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        coordinates: Tensor | None = None,
     ) -> Representations:
         """Representations after the last layer."""
         h = self.nodes()  # (nodes, dim)
@@ -72,7 +76,7 @@ class RGCN(Encoder):
         for number, layer in enumerate(self.layers, start=1):
             rows = self.num_entities if number == len(self.layers) else len(h)
             h = layer(h, edges=self.edges, weights=weights, rows=rows, generator=generator)
-        return Representations(h, self.relations)
+        return Representations(columns(h, coordinates), columns(self.relations, coordinates))
 
     def _count(self, keep: Tensor | None) -> Tensor:  # (2 * edges,)
         """1 / c of each edge, 0 where it is not kept."""

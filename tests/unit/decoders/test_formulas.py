@@ -15,6 +15,7 @@ from hyperfact.decoders.mtransh import MTransH, MTransHSettings
 from hyperfact.decoders.transformer import Block, Transformer, TransformerSettings
 from hyperfact.errors import ConfigError
 from hyperfact.hkg import HKG
+from hyperfact.kg import Representations
 from tests.support.models import representations, toy
 
 DIM, SCALE = 6, 0.3
@@ -80,7 +81,7 @@ def test_a_turned_object_has_its_halves_exchanged(turn: str, dim: int) -> None:
             assert float(table[row, obj if slot else subject]) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("setting", ["dropout", "query_dropout", "coordinate_dropout"])
+@pytest.mark.parametrize("setting", ["dropout", "query_dropout"])
 def test_dropout_leaves_mean_scores_and_needs_a_generator(setting: str) -> None:
     graph = toy()
     z = representations(len(graph.entities), len(graph.relations), DIM)
@@ -97,18 +98,28 @@ def test_dropout_leaves_mean_scores_and_needs_a_generator(setting: str) -> None:
     assert bool(((drawn.mean(dim=0) - exact).abs() < 5 * error).all())
 
 
-def test_dropped_coordinates_shorten_products() -> None:
+@pytest.mark.parametrize("turn", ["none", "all"])
+def test_dropped_coordinates_shorten_products_and_leave_mean_scores(turn: str) -> None:
     graph = toy()
     z = representations(len(graph.entities), len(graph.relations), DIM)
-    settings = MDistMultSettings(dropout=0.0, coordinate_dropout=0.5)
+    settings = MDistMultSettings(dropout=0.0, coordinate_dropout=0.5, turn=turn)  # type: ignore
     decoder = MDistMult(**options(graph, settings=settings))  # type: ignore[arg-type]
     facts = FactBatch.of(graph, np.arange(len(graph)))
     slots = torch.zeros(len(graph), dtype=torch.long)
-    form = decoder.linear_form(facts, slots, z, generator=torch.Generator().manual_seed(2))
-    assert form.queries.shape == (len(graph), DIM // 2)
-    assert form.table.shape == (len(graph.entities), DIM // 2)
-    whole = decoder.linear_form(facts, slots, z)
-    assert whole.table.shape == (len(graph.entities), DIM)
+    generator = torch.Generator().manual_seed(1)
+    assert decoder.coordinates(None) is None
+    drawn = []
+    for _ in range(4000):
+        kept = decoder.coordinates(generator)
+        assert kept is not None
+        assert len(kept) == len(set(kept.tolist())) == round(DIM / 2 * 0.5) * 2
+        thin = Representations(z.entities[:, kept], z.relations[:, kept])
+        drawn.append(decoder.score(facts, slots, thin))
+    found = torch.stack(drawn)
+    error = found.std(dim=0) / math.sqrt(len(found))
+    assert bool(((found.mean(dim=0) - decoder.score(facts, slots, z)).abs() < 5 * error).all())
+    with pytest.raises(ConfigError, match="even"):
+        MDistMult(**(options(graph, settings=settings) | {"dim": 5}))  # type: ignore[arg-type]
 
 
 def test_hype() -> None:
