@@ -100,6 +100,7 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
         precision=precision_of(config),
         roles=None if config.graph.unseen == "own" else Roles.of(train),
         by_role=config.graph.unseen == "role",
+        strangers=config.graph.strangers,
     )
 
 

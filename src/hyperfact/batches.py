@@ -1,6 +1,7 @@
 """FactBatch: a few facts as padded tensors, the only place where facts are padded."""
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ class FactBatch:
     entities: Tensor  # (batch, slots) subject, object, values
     relations: Tensor  # (batch, slots - 1) primary relation, attributes
     mask: Tensor  # (batch, slots) true where a slot exists
+    strangers: Tensor | None = None  # (batch, slots) true where an entity is taken for unseen
 
     @classmethod
     def of(cls, graph: HKG, rows: Array) -> "FactBatch":
@@ -53,4 +55,13 @@ class FactBatch:
 
     def to(self, device: torch.device | str) -> "FactBatch":
         """The same batch on another device."""
-        return FactBatch(*(getattr(self, f.name).to(device) for f in fields(self)))
+        return self.each(lambda part: part.to(device))
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> "FactBatch":
+        """The same change of every tensor."""
+        return FactBatch(
+            change(self.entities),
+            change(self.relations),
+            change(self.mask),
+            None if self.strangers is None else change(self.strangers),
+        )

@@ -65,11 +65,16 @@ class GraphConfig(Section):
         description="facts hidden from the encoder while training: none, those of the batch, "
         "or a share of all, drawn anew each epoch",
     )
-
     unseen: Literal["role", "mean", "own"] = Field(
         default="role",
         description="what stands for entities that no training fact names: the mean of who is seen "
         "in the same role, the mean of all, or their own vector",
+    )
+    strangers: float = Field(
+        default=0.0,
+        ge=0.0,
+        lt=1.0,
+        description="share of known entities that training takes for unseen ones (unseen = role)",
     )
 
     @field_validator("hide_targets")
@@ -80,8 +85,13 @@ class GraphConfig(Section):
         return value
 
     def unused(self) -> Mapping[str, str]:
-        """Only the equivalent transformation has modes."""
-        return {} if self.transformation == "equivalent" else {"mode": "transformation equivalent"}
+        """Only the equivalent transformation has modes; only roles stand for strangers."""
+        found = {}
+        if self.transformation != "equivalent":
+            found["mode"] = "transformation equivalent"
+        if self.unseen != "role":
+            found["strangers"] = "unseen = role"
+        return found
 
 
 class ObjectiveConfig(Section):

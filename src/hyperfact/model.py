@@ -29,6 +29,8 @@ class TransEQ(nn.Module):
         roles: Of the training facts: entities without a fact get stand-ins once training is over.
             None: they keep their own vectors, which have only ever been negatives.
         by_role: A stand-in for each role, or the mean of all entities for every slot.
+        strangers: The share of known entities for which training puts the stand-in of their role,
+            so that it learns what little a role says.
     """
 
     def __init__(
@@ -40,10 +42,11 @@ class TransEQ(nn.Module):
         precision: Precision = "float32",
         roles: Roles | None = None,
         by_role: bool = True,
+        strangers: float = 0.0,
     ) -> None:
         super().__init__()
         self.graph, self.precision = graph, precision
-        self.roles, self.by_role = roles, by_role
+        self.roles, self.by_role, self.strangers = roles, by_role, strangers
         self.encoder, self.decoder = encoder, decoder
         self.to(torch.float64 if precision == "float64" else torch.float32)
 
@@ -65,8 +68,10 @@ class TransEQ(nn.Module):
             z: Representations = self.encoder(
                 keep=keep, generator=generator, coordinates=coordinates
             )
-        if self.training or self.roles is None:
+        if self.roles is None:
             return z
+        if self.training:
+            return self.roles.introduce(z) if self.strangers else z
         z = self.roles.complete(z)
         return z if self.by_role else replace(z, stand_ins=None)
 
@@ -97,6 +102,13 @@ class TransEQ(nn.Module):
         """Vectors whose products are the scores, if the decoder has such."""
         with self._products():
             return self.decoder.linear_form(facts, slots, z, generator=generator)
+
+    def estranged(self, facts: FactBatch, generator: torch.Generator | None) -> FactBatch:
+        """The same facts, some of their entities taken for strangers; None: nobody."""
+        if not self.strangers or generator is None:
+            return facts
+        drawn = torch.rand(facts.entities.shape, generator=generator)
+        return replace(facts, strangers=drawn < self.strangers)
 
     def keep_without(self, facts: Array) -> Tensor:  # (edges,) bool
         """Edges that remain when these facts are not known; shared edges stay."""

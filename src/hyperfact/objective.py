@@ -71,6 +71,7 @@ class AllEntities(Objective):
     ) -> Tensor:
         """The summed loss of these queries."""
         facts, slots = self.batch(items)
+        facts = model.estranged(facts, generator)
         offsets, values = self.known.at(items)
         answers = torch.from_numpy(values.astype(np.int64))
         targets = Targets(torch.from_numpy(offsets), answers, self._weights(np.diff(offsets)))
@@ -158,13 +159,12 @@ class SampledNegatives(Objective):
     ) -> Tensor:
         """The summed loss of these (fact, slot) pairs."""
         facts, slots = self.batch(items)
+        facts = model.estranged(facts, generator)
         negatives, usable = self.draw(items, generator)  # (items, k), (items, k)
         answers = torch.from_numpy(self.queries.answer[items].astype(np.int64))
         candidates = torch.cat([answers[:, None], negatives], dim=1)  # (items, 1 + k)
         count = candidates.shape[1]
-        repeated = FactBatch(
-            *(t.repeat_interleave(count, 0) for t in (facts.entities, facts.relations, facts.mask))
-        )
+        repeated = facts.each(lambda part: part.repeat_interleave(count, 0))
         asked = slots.repeat_interleave(count)
         filled = put(repeated, asked, candidates.flatten())
         scores = model.decoder.score(filled, asked, z, generator=generator).view(-1, count)

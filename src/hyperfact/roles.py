@@ -1,6 +1,6 @@
 """Roles: who stands in which slot of training facts, and what stands there for a stranger."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -51,10 +51,17 @@ class Roles:
             return z
         mean = z.entities[self.seen].mean(dim=0)  # (dim,)
         entities = torch.where(self.seen[:, None], z.entities, mean)
-        means = functional.embedding_bag(self.entities, entities, self.offsets[:-1], mode="mean")
         empty = self.offsets.diff() == 0
-        vectors = torch.where(empty[:, None], mean, means)
+        vectors = torch.where(empty[:, None], mean, self._means(entities))
         return Representations(entities, z.relations, StandIns(vectors, ~self.seen))
+
+    def introduce(self, z: Representations) -> Representations:
+        """With the mean of each role, for training to take for strangers whom it wants."""
+        nobody = torch.zeros_like(self.seen)
+        return replace(z, stand_ins=StandIns(self._means(z.entities), nobody))
+
+    def _means(self, entities: Tensor) -> Tensor:  # (3 * relations, dim)
+        return functional.embedding_bag(self.entities, entities, self.offsets[:-1], mode="mean")
 
 
 def role_numbers(facts: FactBatch, relations: int) -> Tensor:  # (batch, slots)

@@ -5,7 +5,7 @@ It knows neither validation nor disk. Random numbers come from the generator tha
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -202,8 +202,13 @@ def accumulate(
     """
     coordinates = model.decoder.coordinates(generator)
     z = model.encode(keep=keep, generator=generator, coordinates=coordinates)
-    entities, relations = (t.detach().requires_grad_() for t in (z.entities, z.relations))
-    leaf = Representations(entities, relations)
+    made = [z.entities, z.relations]
+    if z.stand_ins is not None:
+        made.append(z.stand_ins.vectors)
+    leaves = [t.detach().requires_grad_() for t in made]
+    leaf = Representations(leaves[0], leaves[1])
+    if z.stand_ins is not None:
+        leaf = replace(leaf, stand_ins=replace(z.stand_ins, vectors=leaves[2]))
     arity = objective.graph.arity[objective.queries.fact[items]]
     items = items[np.argsort(arity, kind="stable")]  # less padding
     total = 0.0
@@ -212,11 +217,7 @@ def accumulate(
         loss = objective.loss(model, part, leaf, generator) / len(items)
         loss.backward()  # type: ignore[no-untyped-call]
         total += float(loss.detach())
-    outputs = [
-        (t, g.grad)
-        for t, g in zip((z.entities, z.relations), (leaf.entities, leaf.relations), strict=True)
-        if g.grad is not None
-    ]
+    outputs = [(t, g.grad) for t, g in zip(made, leaves, strict=True) if g.grad is not None]
     torch.autograd.backward([t for t, _ in outputs], [g for _, g in outputs])
     return total
 

@@ -98,6 +98,7 @@ def test_a_wrong_setting_is_named(change: str, message: str) -> None:
         (["encoder.name=rgcn", "encoder.decomposition=full", "encoder.parts=7"], "encoder.parts"),
         (["objective.negatives=5", "objective.mask_others=true"], "objective.mask_others"),
         (["graph.transformation=plain", "graph.mode=literal"], "graph.mode"),
+        (["graph.unseen=own", "graph.strangers=0.1"], "graph.strangers"),
         (["training.validate_every=0", "training.patience=3"], "training.patience"),
     ],
 )

@@ -1,5 +1,7 @@
 """TransEQ: what stands for entities that training never showed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -84,6 +86,34 @@ def test_a_stranger_in_a_known_slot_is_scored_as_its_stand_in(decoder: str) -> N
             plain = Representations(table, z.relations)
             expected = model.decoder.score_slot(one, asked[:1], plain, candidates=slice(lonely))
             torch.testing.assert_close(found[row : row + 1, :lonely], expected)
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_training_puts_stand_ins_for_some_known_entities(decoder: str) -> None:
+    graph, model = toy(), model_with("role", decoder=decoder)
+    facts = FactBatch.of(graph, np.arange(len(graph)))
+    assert model.estranged(facts, torch.Generator()) is facts
+    model.strangers = 0.5
+    assert model.estranged(facts, None) is facts
+    drawn = model.estranged(facts, torch.Generator().manual_seed(0)).strangers
+    assert drawn is not None
+    assert 0.3 < float(drawn.double().mean()) < 0.7
+    z = model.train().encode()
+    assert z.stand_ins is not None
+    subjects = torch.zeros_like(facts.mask)
+    subjects[:, 0] = True
+    asked = torch.ones(len(graph), dtype=torch.long)
+    model.decoder.eval()
+    found = model.decoder.score_slot(replace(facts, strangers=subjects), asked, z)
+    plain = Representations(z.entities, z.relations)
+    for row, relation in enumerate(graph.columns.relation.tolist()):
+        table = torch.cat([z.entities, z.stand_ins.vectors[relation : relation + 1]])
+        one = put(FactBatch.of(graph, np.array([row])), torch.tensor([0]), len(z.entities))
+        expected = model.decoder.score_slot(
+            one, asked[:1], replace(plain, entities=table), candidates=slice(len(z.entities))
+        )
+        torch.testing.assert_close(found[row : row + 1], expected)
+    assert not torch.allclose(found, model.decoder.score_slot(facts, asked, plain))
 
 
 def test_for_a_product_the_stand_in_gives_the_mean_score_of_the_role() -> None:

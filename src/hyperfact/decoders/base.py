@@ -166,7 +166,10 @@ def vectors_of(facts: FactBatch, slots: Tensor, z: Representations) -> Tensor:
     vectors = rows_of(z.entities, facts.entities)  # (batch, slots, dim)
     if z.stand_ins is None:
         return vectors
-    strange = z.stand_ins.unseen[facts.entities] & known_slots(facts, slots)
+    strange = z.stand_ins.unseen[facts.entities]
+    if facts.strangers is not None:
+        strange = strange | facts.strangers
+    strange = strange & known_slots(facts, slots)
     roles = role_numbers(facts, len(z.stand_ins.vectors) // 3)
     return torch.where(strange[:, :, None], rows_of(z.stand_ins.vectors, roles), vectors)
 
