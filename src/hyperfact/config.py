@@ -109,6 +109,13 @@ class ObjectiveConfig(Section):
     mask_others: bool = Field(
         default=False, description="keep other known answers out of the denominator (negatives = 0)"
     )
+    share: float = Field(
+        default=1.0,
+        gt=0.0,
+        le=1.0,
+        description="of the entities that compete, drawn anew for each micro-batch; all answers of "
+        "a micro-batch do (negatives = 0)",
+    )
     weigh_by: Literal["facts", "queries"] = Field(
         default="facts",
         description="what counts once: each fact, or each distinct query (negatives = 0)",
@@ -117,7 +124,7 @@ class ObjectiveConfig(Section):
     def unused(self) -> Mapping[str, str]:
         """Some settings are for sampled negatives only, some for all entities."""
         if self.negatives:
-            return {"mask_others": "negatives = 0", "weigh_by": "negatives = 0"}
+            return dict.fromkeys(("mask_others", "share", "weigh_by"), "negatives = 0")
         return {"filter_negatives": "negatives > 0"}
 
 

@@ -4,6 +4,7 @@ Queries, not facts, are trained: a query is a fact with one slot blank. With eve
 candidate, queries with the same known part are one item with several answers.
 """
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -12,7 +13,8 @@ from torch import Tensor
 
 from hyperfact.batches import FactBatch
 from hyperfact.config import ObjectiveConfig
-from hyperfact.decoders.base import put
+from hyperfact.decoders.base import LinearForm, put, rows_of
+from hyperfact.errors import ConfigError
 from hyperfact.hkg import HKG
 from hyperfact.kernels.cross_entropy import softmax_cross_entropy
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
@@ -56,6 +58,9 @@ class AllEntities(Objective):
     all entities, or y and those not in A where other answers are masked. A query weighs as much as
     it has answers, so that each fact counts once, as in the paper's loss; or each query counts
     once. Smoothing spreads a share of the target over the same candidates.
+
+    With `share` below 1 the sum over j is estimated: all answers of the micro-batch, and a sample
+    of the others that stands for all of them.
     """
 
     def __init__(self, train: HKG, settings: ObjectiveConfig) -> None:
@@ -79,7 +84,11 @@ class AllEntities(Objective):
             mask_others=self.settings.mask_others, smoothing=self.settings.label_smoothing
         )
         form = model.linear_form(facts, slots, z, generator=generator)
+        if form is not None and self.settings.share < 1.0 and generator is not None:
+            form, targets = sampled(form, targets, self.settings.share, generator)
         if form is None:
+            if self.settings.share < 1.0:
+                raise ConfigError("objective.share needs a decoder whose scores are linear")
             scores = model.score_slot(facts, slots, z, generator=generator)  # (items, entities)
             losses = multi_answer_loss(scores, targets, options)
             return (
@@ -106,6 +115,28 @@ class AllEntities(Objective):
     def facts_of(self, items: Array) -> Array:
         """Rows of the training facts behind these queries."""
         return np.unique(self._facts[places_of(self._offsets, items)])
+
+
+def sampled(
+    form: LinearForm, targets: Targets, share: float, generator: torch.Generator
+) -> tuple[LinearForm, Targets]:
+    """Fewer candidates, numbered anew: all answers, and a sample of the rest.
+
+    A sampled candidate stands for 1 / share others, by a bias of -log(share), so that the sum of
+    exponentials is right on average.
+    """
+    candidates = len(form.table)
+    chosen = torch.zeros(candidates, dtype=torch.bool)
+    chosen[torch.randperm(candidates, generator=generator)[: round(share * candidates)]] = True
+    bias = torch.full((candidates,), -math.log(share), dtype=form.table.dtype)
+    chosen[targets.answers], bias[targets.answers] = True, 0.0
+    kept = chosen.nonzero()[:, 0]
+    place = torch.cumsum(chosen, dim=0) - 1
+    own = 0.0 if form.bias is None else form.bias.index_select(0, kept)
+    return (
+        form._replace(table=rows_of(form.table, kept), bias=bias.index_select(0, kept) + own),
+        targets._replace(answers=place.index_select(0, targets.answers)),
+    )
 
 
 def multi_answer_loss(scores: Tensor, targets: Targets, options: SoftmaxOptions) -> Tensor:

@@ -9,12 +9,20 @@ import pytest
 import torch
 
 from hyperfact.config import ObjectiveConfig
+from hyperfact.decoders.base import LinearForm
+from hyperfact.errors import ConfigError
 from hyperfact.facts import Fact
 from hyperfact.hkg import HKG
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
 from hyperfact.kg import Representations
 from hyperfact.model import TransEQ
-from hyperfact.objective import AllEntities, SampledNegatives, make_objective, multi_answer_loss
+from hyperfact.objective import (
+    AllEntities,
+    SampledNegatives,
+    make_objective,
+    multi_answer_loss,
+    sampled,
+)
 from hyperfact.queries import KnownAnswers, Queries
 from tests.support.models import model_of, random_facts, toy
 
@@ -46,6 +54,42 @@ def test_the_multi_answer_loss_is_its_formula(mask: bool, smoothing: float) -> N
     for row, loss in enumerate(losses.tolist()):
         expected = naive_loss(rows[row], answers[row], mask=mask, smoothing=smoothing)
         assert loss == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_sample_of_candidates_stands_for_all(biased: bool) -> None:
+    generator = torch.Generator().manual_seed(0)
+    queries, table = (torch.randn(n, 4, generator=generator).double() for n in (3, 30))
+    bias = torch.randn(30, generator=generator).double() if biased else None
+    form = LinearForm(queries, table, bias)
+    targets = Targets(torch.tensor([0, 1, 3, 4]), torch.tensor([7, 2, 7, 29]))
+    whole = form.scores()
+    sums = []
+    for _ in range(3000):
+        few, renamed = sampled(form, targets, 0.4, generator)
+        scores = few.scores()
+        assert 12 <= scores.shape[1] <= 15
+        owner = torch.tensor([0, 1, 1, 2])
+        torch.testing.assert_close(scores[owner, renamed.answers], whole[owner, targets.answers])
+        sums.append(scores.exp().sum(dim=1))
+    found = torch.stack(sums)
+    error = found.std(dim=0) / len(found) ** 0.5
+    assert bool(((found.mean(dim=0) - whole.exp().sum(dim=1)).abs() < 5 * error).all())
+
+
+def test_a_share_of_candidates_is_for_training_and_linear_scores() -> None:
+    graph = random_facts(40)
+    model = model_of(graph, decoder={"name": "mdistmult", "dropout": 0.0}, precision="float64")
+    all_of, some = (AllEntities(graph, ObjectiveConfig(share=s)) for s in (1.0, 0.3))
+    items, z = np.arange(len(all_of)), model.encode()
+    exact = float(all_of.loss(model, items, z, None).detach())
+    assert float(some.loss(model, items, z, None).detach()) == pytest.approx(exact)
+    generator = torch.Generator().manual_seed(0)
+    drawn = [float(some.loss(model, items[:3], z, generator).detach()) for _ in range(5)]
+    assert len(set(drawn)) > 1
+    other = model_of(graph, decoder={"name": "mtransh"})
+    with pytest.raises(ConfigError, match="linear"):
+        some.loss(other, items, other.encode(), generator)
 
 
 @pytest.mark.parametrize("decoder", ["mdistmult", "mtransh"])
