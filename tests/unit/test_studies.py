@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hyperfact.errors import UserError
+from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.fitting import Event
 from hyperfact.hkg import HKG
 from hyperfact.studies import STUDIES, Cell, Cells, Desk, Plan
@@ -101,6 +101,15 @@ def test_the_table_of_what_is_stored_trains_nothing(tmp_path: Path) -> None:
     lines = study.tell(Office(tmp_path).desk, Plan(train=False))
     assert [line["row"] for line in lines] == ["TransEQ", "m-DistMult"]
     assert lines[0]["budget"] == "; ".join(("quick", *TINY))
+
+
+def test_rows_can_be_chosen(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    lines = STUDIES["curves"].tell(office.desk, Plan(overrides=TINY, rows=("m-DistMult",)))
+    assert [line["row"] for line in lines] == ["m-DistMult"]
+    assert office.trained == ["FB-AUTO-m-DistMult-0"]
+    with pytest.raises(UnknownNameError, match="did you mean"):
+        STUDIES["curves"].tell(office.desk, Plan(rows=("mDistMult",)))
 
 
 def test_a_result_tells_its_data_and_its_machine(tmp_path: Path) -> None:

@@ -35,6 +35,9 @@ def reproduce(
     dataset: Annotated[
         list[str] | None, typer.Option(help="Only this benchmark; can be repeated.")
     ] = None,
+    row: Annotated[
+        list[str] | None, typer.Option(help="Only this row; can be repeated. See --table.")
+    ] = None,
     seeds: Annotated[int, typer.Option(min=0, help="0: 1 if quick, 3 if full.")] = 0,
     table: Annotated[
         bool, typer.Option("--table", help="Train nothing: the table of what is stored.")
@@ -56,7 +59,14 @@ def reproduce(
     if budget not in ("quick", "full"):
         raise UserError(f"--budget is quick or full, not {budget!r}")
     set_threads(threads)
-    plan = Plan(budget, tuple(dataset or ()), seeds, tuple(overrides or ()), not table)  # type: ignore[arg-type]
+    plan = Plan(
+        budget,  # type: ignore[arg-type]
+        tuple(dataset or ()),
+        seeds,
+        tuple(overrides or ()),
+        tuple(row or ()),
+        train=not table,
+    )
     folder = out or Path("studies") / name
     lines = _tell(STUDIES[name], folder, plan, data_dir, resume=resume)
     if as_json:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from hyperfact.errors import UserError
+from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.experiment import Watch
 from hyperfact.hkg import HKG
 from hyperfact.storage import write_atomically
@@ -31,6 +31,7 @@ class Plan:
     datasets: tuple[str, ...] = ()  # empty: those of the study
     seeds: int = 0  # 0: 1 if quick, 3 if full
     overrides: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()  # empty: all of the study
     train: bool = True  # False: the table of what is stored, whatever its budget
 
     @property
@@ -107,9 +108,17 @@ class Trainings(Study):
         return [
             self._cell(plan, dataset, row, seed, changes)
             for dataset in self.datasets_of(plan)
-            for row, changes in self.variants().items()
+            for row, changes in self._rows(plan).items()
             for seed in seeds
         ]
+
+    def _rows(self, plan: Plan) -> dict[str, Changes]:
+        """Those that are asked for, with their changes."""
+        found = self.variants()
+        for row in plan.rows:
+            if row not in found:
+                raise UnknownNameError("row", row, found)
+        return {row: found[row] for row in plan.rows} if plan.rows else found
 
     def _cell(self, plan: Plan, dataset: str, row: str, seed: int, changes: Changes) -> Cell:
         given = [*plan.epochs, f"training.seed={seed}", *plan.overrides]

@@ -81,6 +81,25 @@ def test_a_turned_object_has_its_halves_exchanged(turn: str, dim: int) -> None:
             assert float(table[row, obj if slot else subject]) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("turn", ["none", "all"])
+def test_a_limit_shortens_long_queries_and_changes_no_rank(turn: str) -> None:
+    graph = toy()
+    z = representations(len(graph.entities), len(graph.relations), DIM, scale=2.0)
+    free, bound = (
+        MDistMult(**options(graph, settings=MDistMultSettings(limit=limit, turn=turn)))  # type: ignore
+        for limit in (0.0, 3.0)
+    )
+    facts = FactBatch.of(graph, np.arange(len(graph)))
+    for slot in (0, 1):
+        slots = torch.full((len(graph),), slot)
+        form = bound.linear_form(facts, slots, z)
+        lengths = torch.linalg.vector_norm(form.queries, dim=1) * SCALE
+        assert float(lengths.max()) <= 3.0 + 1e-9
+        one, other = free.score_slot(facts, slots, z), bound.score_slot(facts, slots, z)
+        assert not torch.allclose(one, other)
+        assert torch.equal(one.argsort(dim=1), other.argsort(dim=1))
+
+
 @pytest.mark.parametrize("setting", ["dropout", "query_dropout"])
 def test_dropout_leaves_mean_scores_and_needs_a_generator(setting: str) -> None:
     graph = toy()
