@@ -24,6 +24,8 @@ from hyperfact.kg import Representations
 from hyperfact.noise import dropout
 from hyperfact.settings import Section
 
+_TINY = 1e-30
+
 
 class MDistMultSettings(Section):
     """Options of `mdistmult`."""
@@ -127,13 +129,15 @@ class MDistMult(Decoder):
             vectors = torch.cat([vectors[:, :1], objects[:, None], vectors[:, 2:]], dim=1)
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
         share = vectors.shape[2] / self.dim  # of the coordinates; mean scores stay the same
-        query = product(torch.where(known, vectors, 1.0)) * (relation / (constant * unit * share))
-        if self.settings.turn != "none":
-            query = torch.where(turned & (slots == 1)[:, None], self._turn(query), query)
+        relation = relation / (constant * unit * share)
+        factors = torch.where(known, vectors, 1.0)
         if self.settings.limit:
             longest = self.settings.limit / (unit * math.sqrt(share))
-            length = torch.linalg.vector_norm(query, dim=1, keepdim=True)
-            query = query * (longest / length.clamp(min=longest))
+            query = bounded_product(factors, relation, longest)
+        else:
+            query = product(factors) * relation
+        if self.settings.turn != "none":
+            query = torch.where(turned & (slots == 1)[:, None], self._turn(query), query)
         return dropout(query, self.settings.query_dropout, generator)
 
     def _turned(self, facts: FactBatch) -> Tensor:  # (batch,) bool
@@ -147,3 +151,16 @@ class MDistMult(Decoder):
         half = vectors.shape[-1] // 2
         parts = vectors[..., half : 2 * half], vectors[..., :half], vectors[..., 2 * half :]
         return torch.cat(parts, dim=-1)
+
+
+def bounded_product(factors: Tensor, last: Tensor, longest: float) -> Tensor:  # (batch, dim)
+    """The product over slots, times `last`, shortened where it is longer than that.
+
+    Factors are brought to one size first and their sizes multiplied as logarithms: the product of
+    dozens of vectors would leave the range of float32.
+    """
+    sizes = factors.detach().square().mean(dim=2, keepdim=True).sqrt().clamp(min=_TINY)
+    direction = product(factors / sizes) * last
+    length = torch.linalg.vector_norm(direction, dim=1, keepdim=True).clamp(min=_TINY)
+    growth = sizes.log().sum(dim=1)  # (batch, 1)
+    return direction * torch.exp(torch.minimum(growth, math.log(longest) - length.log()))

@@ -49,7 +49,9 @@ class Cell:
     def fingerprint(self) -> str:
         """Of everything that decides its figures; a look at test facts on the way does not."""
         dump = self.config.model_dump(
-            mode="json", exclude={"data": {"data_dir"}, "checkpoint": True}
+            mode="json",
+            exclude={"data": {"data_dir"}, "checkpoint": True},
+            exclude_defaults=True,  # so that a setting of a later version changes nothing
         )
         return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()
 

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from hyperfact.batches import FactBatch
-from hyperfact.decoders.base import even_products
+from hyperfact.decoders.base import even_products, product
 from hyperfact.decoders.hype import HypE, HypESettings
-from hyperfact.decoders.mdistmult import MDistMult, MDistMultSettings
+from hyperfact.decoders.mdistmult import MDistMult, MDistMultSettings, bounded_product
 from hyperfact.decoders.mtransh import MTransH, MTransHSettings
 from hyperfact.decoders.transformer import Block, Transformer, TransformerSettings
 from hyperfact.errors import ConfigError
@@ -98,6 +98,20 @@ def test_a_limit_shortens_long_queries_and_changes_no_rank(turn: str) -> None:
         one, other = free.score_slot(facts, slots, z), bound.score_slot(facts, slots, z)
         assert not torch.allclose(one, other)
         assert torch.equal(one.argsort(dim=1), other.argsort(dim=1))
+
+
+def test_a_limit_holds_for_dozens_of_factors() -> None:
+    factors = 20 * torch.randn(4, 70, 8, generator=torch.Generator().manual_seed(0))
+    factors.requires_grad_()
+    last = torch.ones(4, 8)
+    assert not product(factors).isfinite().all()
+    bound = bounded_product(factors, last, 5.0)
+    assert torch.linalg.vector_norm(bound, dim=1).tolist() == pytest.approx([5.0] * 4, rel=1e-4)
+    torch.autograd.backward(bound.sum())
+    assert factors.grad is not None
+    assert factors.grad.isfinite().all()
+    few = factors.detach()[:, :3].double()
+    torch.testing.assert_close(bounded_product(few, last, 1e9), product(few) * last)
 
 
 @pytest.mark.parametrize("setting", ["dropout", "query_dropout"])
