@@ -184,12 +184,15 @@ def pool(facts: FactBatch, z: Representations, how: str) -> Tensor:  # (batch, d
 def product(factors: Tensor) -> Tensor:  # (batch, dim)
     """The product over slots, by halves; exact gradients also where a factor is 0."""
     while factors.shape[1] > 1:
-        half = factors.shape[1] // 2
-        pairs = factors[:, :half] * factors[:, half : 2 * half]
-        factors = (
-            torch.cat([pairs, factors[:, 2 * half :]], dim=1) if factors.shape[1] % 2 else pairs
-        )
+        factors = paired(factors)
     return factors[:, 0]
+
+
+def paired(factors: Tensor) -> Tensor:  # (batch, half of the slots, dim)
+    """Products of two slots each; an odd one stays."""
+    half = factors.shape[1] // 2
+    pairs = factors[:, :half] * factors[:, half : 2 * half]
+    return torch.cat([pairs, factors[:, 2 * half :]], dim=1) if factors.shape[1] % 2 else pairs
 
 
 def units(decoder: Decoder, *, normalise: bool) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from hyperfact.decoders.base import (
     Decoder,
     LinearForm,
     known_slots,
+    paired,
     pool,
     product,
     rows_of,
@@ -156,11 +157,16 @@ class MDistMult(Decoder):
 def bounded_product(factors: Tensor, last: Tensor, longest: float) -> Tensor:  # (batch, dim)
     """The product over slots, times `last`, shortened where it is longer than that.
 
-    Factors are brought to one size first and their sizes multiplied as logarithms: the product of
-    dozens of vectors would leave the range of float32.
+    Products are brought to one size at every step, sizes being multiplied as logarithms: a product
+    of dozens of vectors would leave the range of float32.
     """
-    sizes = factors.detach().square().mean(dim=2, keepdim=True).sqrt().clamp(min=_TINY)
-    direction = product(factors / sizes) * last
+    growth = torch.zeros_like(last[:, :1])
+    while True:
+        sizes = factors.detach().square().mean(dim=2, keepdim=True).sqrt().clamp(min=_TINY)
+        growth, factors = growth + sizes.log().sum(dim=1), factors / sizes
+        if factors.shape[1] == 1:
+            break
+        factors = paired(factors)
+    direction = factors[:, 0] * last
     length = torch.linalg.vector_norm(direction, dim=1, keepdim=True).clamp(min=_TINY)
-    growth = sizes.log().sum(dim=1)  # (batch, 1)
     return direction * torch.exp(torch.minimum(growth, math.log(longest) - length.log()))
