@@ -64,6 +64,7 @@ def bars(lines: Sequence[dict[str, Any]], title: str) -> bytes:
                     axes.text(value + 0.01, place + shift, f"{value:.3f}", va="center", fontsize=7)
             axes.set_yticks(range(len(rows)), [line["row"] for line in rows])
             axes.set_xlim(0, 1.08)
+            axes.set_ylim(len(rows) - most - 0.5, len(rows) - 0.5)  # bars of one height
             axes.set_xlabel("test MRR")
             axes.set_title(f"{title}: {dataset}", fontsize=10)
         _legend(panels[0])
