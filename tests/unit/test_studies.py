@@ -19,6 +19,14 @@ from tests.support.runs import league
 TINY = ("training.dim=8", "training.epochs=2", "training.validate_every=1", "training.average=0.9")
 
 
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """A folder without neighbours, from which a study would borrow."""
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    return alone
+
+
 class Office:
     """A desk whose every dataset is a handful of facts, and that counts trainings."""
 

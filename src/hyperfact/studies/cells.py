@@ -120,11 +120,12 @@ class Cells:
         return [_read(path) for path in sorted((self.folder / "cells").glob("*.json"))]
 
     def borrowed(self, cell: Cell) -> Outcome | None:
-        """The result of the same configuration in the folder of another study, copied."""
+        """The result of the same configuration and facts in another study's folder, copied."""
+        data = _fingerprints(self.splits(cell.config))
         for path in sorted(self.folder.parent.glob("*/cells/*.json")):
             found = _read(path)
             complete = not cell.curve or all("test" in point for point in found.curve)
-            if found.fingerprint == cell.fingerprint and complete:
+            if complete and (found.fingerprint, found.data) == (cell.fingerprint, data):
                 return self._store(cell, replace(found, row=cell.row))
         return None
 
@@ -206,7 +207,7 @@ def outcome_of(cell: Cell, splits: Splits, result: Run, tested: list[float]) -> 
         test=_metrics(result, "test"),
         curve=curve,
         budget=cell.budget,
-        data={name: facts.fingerprint for name, facts in splits.items()},
+        data=_fingerprints(splits),
         machine={
             "processor": processor(),
             "system": platform.system(),
@@ -214,6 +215,10 @@ def outcome_of(cell: Cell, splits: Splits, result: Run, tested: list[float]) -> 
             "versions": versions(),
         },
     )
+
+
+def _fingerprints(splits: Splits) -> dict[str, str]:
+    return {name: facts.fingerprint for name, facts in splits.items()}
 
 
 def _read(path: Path) -> Outcome:

@@ -105,7 +105,9 @@ class Deviations(Main):
             "other answers masked": {"objective": {"mask_others": True}},
             "each query counts once": {"objective": {"weigh_by": "queries"}},
             "batch hidden from the encoder": {"graph": {"hide_targets": "batch"}},
-            "unseen entities keep their own vector": {"graph": {"unseen": "own"}},
+            "unseen entities keep their own vector": {
+                "graph": {"unseen": "own", "strangers": None}
+            },
             "alpha .8": {"encoder": {"alpha": 0.8}},
             "no residual": {"encoder": {"residual": False, "gate": None}},
             "weights of the last step": {"training": {"average": 0.0}},
