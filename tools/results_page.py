@@ -6,6 +6,7 @@ Reads results/STUDY/STUDY.csv and the cells beside it, as `hyperfact reproduce S
 
 import csv
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -79,10 +80,12 @@ def section(folder: Path) -> str:
 
 def command(name: str, dataset: str, lines: list[dict[str, str]]) -> str:
     """What gives these rows again."""
-    seeds = max(int(line["seeds"]) for line in lines if line["seeds"])
+    ours = [line for line in lines if line["seeds"]]
+    seeds = max(int(line["seeds"]) for line in ours)
+    rows = " ".join(f"--row {shlex.quote(line['row'])}" for line in ours)
     return (
-        f"hyperfact reproduce {name} --budget full --dataset {dataset} --seeds {seeds} "
-        f"--out results/{name} --resume"
+        f"hyperfact reproduce {name} --budget full --dataset {dataset} {rows} --seeds {seeds} "
+        f"--threads 1 --out results/{name} --resume"
     )
 
 

@@ -36,7 +36,7 @@ def reproduce(
         list[str] | None, typer.Option(help="Only this benchmark; can be repeated.")
     ] = None,
     row: Annotated[
-        list[str] | None, typer.Option(help="Only this row; can be repeated. See --table.")
+        list[str] | None, typer.Option(help="Only this row of the table; can be repeated.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=0, help="0: 1 if quick, 3 if full.")] = 0,
     table: Annotated[
@@ -59,14 +59,8 @@ def reproduce(
     if budget not in ("quick", "full"):
         raise UserError(f"--budget is quick or full, not {budget!r}")
     set_threads(threads)
-    plan = Plan(
-        budget,  # type: ignore[arg-type]
-        tuple(dataset or ()),
-        seeds,
-        tuple(overrides or ()),
-        tuple(row or ()),
-        train=not table,
-    )
+    chosen, changes, rows = (tuple(given or ()) for given in (dataset, overrides, row))
+    plan = Plan(budget, chosen, seeds, changes, rows, train=not table)  # type: ignore[arg-type]
     folder = out or Path("studies") / name
     lines = _tell(STUDIES[name], folder, plan, data_dir, resume=resume)
     if as_json:

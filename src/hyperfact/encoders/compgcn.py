@@ -66,7 +66,8 @@ class CompGCN(Encoder):
             last = number == len(self.layers)
             rows, wanted = (self.num_entities, coordinates) if last else (len(h), None)
             h = layer(
-                *(h, z),
+                h,
+                z,
                 view=self.view,
                 weights=weights,
                 rows=rows,

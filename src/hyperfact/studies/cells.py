@@ -47,11 +47,15 @@ class Cell:
 
     @property
     def fingerprint(self) -> str:
-        """Of everything that decides its figures; a look at test facts on the way does not."""
+        """Of everything that decides its figures; a look at test facts on the way does not.
+
+        Settings at their defaults are left out, so that a new one orphans no result; a default that
+        changes must be written into the recipes.
+        """
         dump = self.config.model_dump(
             mode="json",
             exclude={"data": {"data_dir"}, "checkpoint": True},
-            exclude_defaults=True,  # so that a setting of a later version changes nothing
+            exclude_defaults=True,
         )
         return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()
 

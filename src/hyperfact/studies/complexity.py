@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from hyperfact.errors import UserError
 from hyperfact.studies import plots
 from hyperfact.studies.study import Desk, Plan, Study
 from hyperfact.studies.tables import to_markdown
@@ -17,7 +18,13 @@ class Complexity(Study):
     datasets = ("FB-AUTO", "JF17K", "WD50K")
 
     def tell(self, desk: Desk, plan: Plan) -> list[dict[str, Any]]:
-        """Count."""
+        """Count.
+
+        Raises:
+            UserError: Rows were chosen, which is for studies that train.
+        """
+        if plan.rows:
+            raise UserError(f"{self.name} trains nothing, so that no rows can be chosen")
         lines = [
             {"dataset": dataset} | asdict(cost)
             for dataset in self.datasets_of(plan)

@@ -159,7 +159,7 @@ class Trainings(Study):
 
     def _stored(self, desk: Desk, plan: Plan) -> list[Outcome]:
         """In the order of the study; datasets that it does not name come last."""
-        rows = list(self.variants())
+        rows = list(self._rows(plan))
         found = [
             o
             for o in desk.cells.all()

@@ -32,7 +32,7 @@ def _line(study: str, dataset: str, row: str, found: Sequence[Outcome]) -> dict[
     ours, theirs = line["mrr"], line["mrr paper"]
     line["difference"] = None if ours is None or theirs is None else ours - theirs
     line["valid mrr"] = mean(o.valid["mrr"] for o in found if o.valid) if found[0].valid else None
-    sides = [_sides(o.test["by_slot"]) for o in found if o.test]
+    sides = [side for o in found if o.test and (side := _sides(o.test["by_slot"])) is not None]
     line["s/o mrr"] = mean(sides) if sides else None
     free = [o.test["leak_free"]["mrr"] for o in found if o.test and o.test["leak_free"]]
     line["leak-free mrr"] = mean(free) if free else None
@@ -43,10 +43,11 @@ def _line(study: str, dataset: str, row: str, found: Sequence[Outcome]) -> dict[
     return line
 
 
-def _sides(slots: dict[str, dict[str, Any]]) -> float:
-    """MRR over subjects and objects only, as some papers report it."""
+def _sides(slots: dict[str, dict[str, Any]]) -> float | None:
+    """MRR over subjects and objects only, as some papers report it; None: they were not asked."""
     asked = [slots[kind] for kind in ("subject", "object") if kind in slots]
-    return float(sum(s["mrr"] * s["ranks"] for s in asked) / sum(s["ranks"] for s in asked))
+    ranks = sum(s["ranks"] for s in asked)
+    return float(sum(s["mrr"] * s["ranks"] for s in asked) / ranks) if ranks else None
 
 
 def to_csv(lines: Sequence[dict[str, Any]]) -> str:
