@@ -19,7 +19,7 @@ QUICK_EPOCHS = 3
 _COLUMNS = (
     *("dataset", "row", "mrr", "mrr spread", "mrr paper", "difference", "hits@1", "hits@1 paper"),
     *("hits@10", "hits@10 paper", "s/o mrr", "leak-free mrr", "valid mrr", "seeds", "epochs"),
-    *("seconds", "parameters", "memory GB", "budget"),
+    *("seconds", "threads", "parameters", "memory GB", "budget"),
 )
 
 

@@ -38,6 +38,8 @@ def _line(study: str, dataset: str, row: str, found: Sequence[Outcome]) -> dict[
     line["leak-free mrr"] = mean(free) if free else None
     line["epochs"] = mean(o.epochs for o in found)
     line["seconds"] = mean(o.seconds for o in found)
+    threads = {o.machine["threads"] for o in found if "threads" in o.machine}
+    line["threads"] = max(threads) if len(threads) == 1 else None
     line["parameters"] = found[0].parameters
     line["memory GB"] = max(o.memory for o in found) / 1e9
     return line
