@@ -154,7 +154,9 @@ class TrainingConfig(Section):
     epochs: int = Field(default=60, ge=1, description="passes over the training queries, at most")
     batch_size: int = Field(default=256, ge=1, description="queries in one step")
     micro_batch: int = Field(
-        default=1024, ge=1, description="queries scored at once; limits memory, changes no result"
+        default=1024,
+        ge=1,
+        description="queries scored at once; limits memory, changes only what is drawn at random",
     )
     seed: int = Field(
         default=0, ge=0, description="of initial values, order, dropout and negatives"

@@ -1,26 +1,18 @@
 """Commands on rankings: evaluate, compare, score-predictions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hyperfact.cli.common import (
-    AsJson,
-    DataDir,
-    FormatName,
-    app,
-    note,
-    print_json,
-    print_table,
-    print_text,
-)
+from hyperfact.cli.common import AsJson, DataDir, FormatName, app, note, print_json, print_text
+from hyperfact.cli.results import print_comparisons, report
 from hyperfact.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
-    from hyperfact.evaluation import Comparison, Evaluation, Policy, Ranks
+    from hyperfact.evaluation import Comparison, Policy, Ranks
     from hyperfact.hkg import HKG, Splits
 
 RunPath = Annotated[
@@ -94,7 +86,7 @@ def evaluate_(
     found = replace(found, hits=_hits(hits))
     if ranks is not None:
         write_table(ranks, found.ranks.columns(), about_ranks(stored, split, found))
-    _report(found, {"run": str(path), "split": split}, by=by or [], as_json=as_json)
+    report(found, {"run": str(path), "split": split}, by=by or [], as_json=as_json)
 
 
 @app.command("compare")
@@ -133,7 +125,7 @@ def compare_(
         runs = {"first_run": str(first), "second_run": str(second), "policy": asdict(policy)}
         print_json({**runs, **found["all"].as_dict(), "slices": slices})
     else:
-        _print_comparisons(found, first, second)
+        print_comparisons(found, first, second)
         print_text(f"\nprotocol: {policy.text(about['candidates'])}")
 
 
@@ -190,10 +182,7 @@ def score_predictions(
             "note: ranks are taken as they are; that their filter is that of the policy is a claim"
         )
     about = {"predictions": str(path), "dataset": splits.name, "split": split, "from": kind}
-    _report(found, about, by=by or [], as_json=as_json)
-
-
-# -- arguments ------------------------------------------------------------------------------------
+    report(found, about, by=by or [], as_json=as_json)
 
 
 def _given(**options: str | None) -> dict[str, Any]:
@@ -246,86 +235,3 @@ def _compare_slices(
         f"{name} {label}": compare(one, two, ties=policy.ties, rows=rows)
         for label, rows in parts.items()
     }
-
-
-# -- output ---------------------------------------------------------------------------------------
-
-
-def _report(
-    found: "Evaluation", about: Mapping[str, str], *, by: Sequence[str], as_json: bool
-) -> None:
-    from hyperfact.evaluation import SLICES
-
-    for name in by:
-        if name not in SLICES:
-            raise UnknownNameError("slice", name, SLICES)
-    if as_json:
-        slices = {f"by_{n}": {s: m.as_dict() for s, m in found.by(n).items()} for n in by}
-        print_json({**about, **found.as_dict(), **slices})
-        _warn(found)
-    else:
-        print_results({about["split"]: found}, by=by)
-
-
-def print_results(results: "Mapping[str, Evaluation]", *, by: Sequence[str] = ()) -> None:
-    """The metrics of each split, the slices below them, what ties can change, and the protocol."""
-    names = by or ("arity", "slot")
-    rows: list[tuple[Any, ...]] = []
-    for split, found in results.items():
-        slices = {"all": found.metrics}
-        if found.leak_free is not None:
-            slices["primary triple not in train"] = found.leak_free
-        slices["macro over relations"] = found.macro
-        for name in names:
-            slices |= {f"{name} {label}": m for label, m in found.by(name).items()}
-        rows += [
-            (split, label, m.mrr, *m.hits.values(), m.mean_rank, m.amri, m.ranks)
-            for label, m in slices.items()
-        ]
-    hits = next(iter(results.values())).hits
-    heads = (*(f"Hits@{k}" for k in hits), "mean rank", "AMRI", "ranks")
-    print_table(("split", "slice", "MRR", *heads), rows)
-    for split, found in results.items():
-        _print_sureness(split, found)
-        _warn(found)
-    first = next(iter(results.values()))
-    skipped = f", {first.skipped:,} queries skipped" if first.skipped else ""
-    print_text(f"\nprotocol: {first.policy.text(first.candidates)}{skipped}")
-
-
-def _print_sureness(split: str, found: "Evaluation") -> None:
-    sure = found.intervals()["mrr"]
-    ties = ", ".join(f"{name} {mrr:.4f}" for name, mrr in found.ties.items())
-    print_text(f"\n{split}: MRR {sure.level:.0%} interval {sure.low:.4f} to {sure.high:.4f}")
-    print_text(f"{split}: MRR by ties: {ties}")
-
-
-def _warn(found: "Evaluation") -> None:
-    from hyperfact.evaluation import TIE_GAP
-
-    if found.tie_gap > TIE_GAP:
-        note(
-            f"warning: ties decide {found.tie_gap:.4f} of the MRR (optimistic - pessimistic); "
-            "many entities have exactly equal scores"
-        )
-
-
-def _print_comparisons(found: "Mapping[str, Comparison]", first: Path, second: Path) -> None:
-    columns = ("slice", "first", "second", "difference", "95 % interval", "p", "wins")
-    rows = [
-        (
-            name,
-            round(c.first, 4),
-            round(c.second, 4),
-            f"{c.difference:+.4f}",
-            f"{c.interval.low:+.4f} to {c.interval.high:+.4f}",
-            c.p,
-            c.wins,
-            c.ties,
-            c.losses,
-            c.ranks,
-        )
-        for name, c in found.items()
-    ]
-    print_table((*columns, "ties", "losses", "ranks"), rows)
-    print_text(f"\nMRR of {first} (first) and {second} (second); wins are the second's")

@@ -54,8 +54,8 @@ def train(
     Example: `hyperfact train recipes/fb_auto_compgcn_mdistmult.toml --out runs/fb-auto`,
     `hyperfact train --dataset baseball --decoder hype --set training.epochs=20`
     """
-    from hyperfact.cli.judge import print_results
     from hyperfact.cli.progress import progress
+    from hyperfact.cli.results import print_results
     from hyperfact.cli.signals import interruptible
     from hyperfact.experiment import run
 

@@ -45,8 +45,8 @@ def resume(
     Example: `hyperfact resume runs/fb-auto`
     """
     from hyperfact.catalog import look
-    from hyperfact.cli.judge import print_results
     from hyperfact.cli.progress import progress
+    from hyperfact.cli.results import print_results
     from hyperfact.cli.signals import interruptible
     from hyperfact.experiment import resume as go_on
     from hyperfact.experiment import threads_of
