@@ -6,7 +6,7 @@ from typing import Any
 from hyperfact.audit.html import document, text
 from hyperfact.catalog import Overview
 
-_WIDTH, _HEIGHT, _MARGIN = 460, 180, 44  # of a chart
+_WIDTH, _HEIGHT, _MARGIN = 460, 180, 60  # of a chart
 _METRICS = ("mrr", "hits@1", "hits@3", "hits@10", "mean_rank", "ranks")
 _BADGES = {"finished": "ok", "running": "info", "interrupted": "warning", "failed": "leak"}
 Point = tuple[float, float]
@@ -94,6 +94,11 @@ def _points(log: Iterable[Mapping[str, Any]], key: str) -> list[Point]:
     ]
 
 
+def _tick(value: float) -> str:
+    """Short enough for the margin."""
+    return f"{value:,.0f}" if 100 <= abs(value) < 1e6 else f"{value:.3g}"
+
+
 def chart(points: Sequence[Point], colour: str, title: str) -> str:
     """A line through points, with the ends of both axes written out."""
     xs, ys = [x for x, _ in points], [y for _, y in points]
@@ -112,8 +117,8 @@ def chart(points: Sequence[Point], colour: str, title: str) -> str:
         if len(points) <= 60
     )
     ends = (
-        f'<text x="{_MARGIN - 6}" y="14" text-anchor="end">{high:.3g}</text>'
-        f'<text x="{_MARGIN - 6}" y="{tall + 10}" text-anchor="end">{low:.3g}</text>'
+        f'<text x="{_MARGIN - 6}" y="14" text-anchor="end">{_tick(high)}</text>'
+        f'<text x="{_MARGIN - 6}" y="{tall + 10}" text-anchor="end">{_tick(low)}</text>'
         f'<text x="{_MARGIN}" y="{_HEIGHT - 6}">{first:g}</text>'
         f'<text x="{_WIDTH - 8}" y="{_HEIGHT - 6}" text-anchor="end">{last:g}</text>'
     )
