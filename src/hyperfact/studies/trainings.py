@@ -74,7 +74,7 @@ class EncoderDecoder(Main):
     title = "Encoders and decoders"
 
     def variants(self) -> dict[str, Changes]:
-        """Settings of the recipe stay where both members have them."""
+        """Settings of the recipe stay where both members have them; attention wants small steps."""
         encoders: dict[str, Changes] = {
             "compgcn": {},
             "rgcn": {"encoder": {"name": "rgcn", "alpha": 1.0, "initial_scale": 0.3}},
@@ -82,7 +82,7 @@ class EncoderDecoder(Main):
         }
         decoders = {
             "mtransh": _decoder("mtransh"),
-            "transformer": _decoder("transformer"),
+            "transformer": {**_decoder("transformer"), "optimizer": {"lr": 0.001}},
             "mdistmult": {},
             "hype": _decoder("hype"),
         }
