@@ -20,6 +20,13 @@ ConfigFile = Annotated[
     Path | None,
     typer.Argument(metavar="[CONFIG]", help="A TOML file; defaults if absent.", show_default=False),
 ]
+DatasetName = Annotated[
+    str | None, typer.Option("--dataset", help="A bundled or benchmark name, or a path.")
+]
+EncoderName = Annotated[str | None, typer.Option("--encoder", help="compgcn, rgcn or lookup.")]
+DecoderName = Annotated[
+    str | None, typer.Option("--decoder", help="mdistmult, hype, mtransh or transformer.")
+]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a setting: --set encoder.layers=2"),
@@ -33,13 +40,9 @@ Threads = Annotated[
 def train(
     config: ConfigFile = None,
     *,
-    dataset: Annotated[
-        str | None, typer.Option(help="A bundled or benchmark name, or a path.")
-    ] = None,
-    encoder: Annotated[str | None, typer.Option(help="compgcn, rgcn or lookup.")] = None,
-    decoder: Annotated[
-        str | None, typer.Option(help="mdistmult, hype, mtransh or transformer.")
-    ] = None,
+    dataset: DatasetName = None,
+    encoder: EncoderName = None,
+    decoder: DecoderName = None,
     overrides: Overrides = None,
     out: Annotated[Path | None, typer.Option(help="A new directory for the run.")] = None,
     tensorboard: Annotated[

@@ -8,6 +8,9 @@ import typer
 from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_table, print_text
 from hyperfact.cli.learn import (
     ConfigFile,
+    DatasetName,
+    DecoderName,
+    EncoderName,
     Overrides,
     Threads,
     chosen_config,
@@ -128,13 +131,9 @@ def report(
 def plan_(
     config: ConfigFile = None,
     *,
-    dataset: Annotated[
-        str | None, typer.Option(help="A bundled or benchmark name, or a path.")
-    ] = None,
-    encoder: Annotated[str | None, typer.Option(help="compgcn, rgcn or lookup.")] = None,
-    decoder: Annotated[
-        str | None, typer.Option(help="mdistmult, hype, mtransh or transformer.")
-    ] = None,
+    dataset: DatasetName = None,
+    encoder: EncoderName = None,
+    decoder: DecoderName = None,
     overrides: Overrides = None,
     max_memory: Annotated[
         float | None,

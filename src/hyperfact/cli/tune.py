@@ -10,6 +10,9 @@ import typer
 from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_table
 from hyperfact.cli.learn import (
     ConfigFile,
+    DatasetName,
+    DecoderName,
+    EncoderName,
     Overrides,
     Threads,
     chosen_config,
@@ -29,13 +32,9 @@ def tune(
     out: Annotated[Path, typer.Option(help="A folder; a search of before goes on there.")],
     trials: Annotated[int, typer.Option(min=1, help="How many there shall be in all.")] = 30,
     space: Annotated[str, typer.Option(help="paper (its grid) or wide (ours).")] = "wide",
-    dataset: Annotated[
-        str | None, typer.Option(help="A bundled or benchmark name, or a path.")
-    ] = None,
-    encoder: Annotated[str | None, typer.Option(help="compgcn, rgcn or lookup.")] = None,
-    decoder: Annotated[
-        str | None, typer.Option(help="mdistmult, hype, mtransh or transformer.")
-    ] = None,
+    dataset: DatasetName = None,
+    encoder: EncoderName = None,
+    decoder: DecoderName = None,
     overrides: Overrides = None,
     data_dir: DataDir = None,
     threads: Threads = None,
