@@ -50,6 +50,8 @@ def bars(lines: Sequence[dict[str, Any]], title: str) -> bytes:
     """Test MRR of each row, ours beside the paper's, a panel for each dataset."""
     datasets = list(dict.fromkeys(line["dataset"] for line in lines))
     with _style():
+        from matplotlib.patches import Patch
+
         most = max(sum(line["dataset"] == d for line in lines) for d in datasets)
         figure, panels = _panels(len(datasets), 0.8 + 0.36 * most)
         for axes, dataset in zip(panels, datasets, strict=True):
@@ -67,15 +69,15 @@ def bars(lines: Sequence[dict[str, Any]], title: str) -> bytes:
             axes.set_ylim(len(rows) - most - 0.5, len(rows) - 0.5)  # bars of one height
             axes.set_xlabel("test MRR")
             axes.set_title(f"{title}: {dataset}", fontsize=10)
-        _legend(panels[0])
+        _legend(figure, [Patch(color=_OURS), Patch(color=_PAPER)], ["hyperfact", "paper"])
         return _svg(figure)
 
 
-def _legend(axes: Any) -> None:
-    from matplotlib.patches import Patch
-
-    handles = [Patch(color=_OURS, label="hyperfact"), Patch(color=_PAPER, label="paper")]
-    axes.legend(handles=handles, loc="lower right", frameon=False, fontsize=8)
+def _legend(figure: "Figure", handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Below all panels, where no bar is."""
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=8
+    )
 
 
 def sizes(lines: Sequence[dict[str, Any]], title: str) -> bytes:
@@ -102,7 +104,7 @@ def sizes(lines: Sequence[dict[str, Any]], title: str) -> bytes:
 
 
 def sharing(lines: Sequence[dict[str, Any]], title: str) -> bytes:
-    """MRR and parameters over alpha, a panel for each dataset."""
+    """MRR of test and validation and parameters over alpha, a panel for each dataset."""
     datasets = list(dict.fromkeys(line["dataset"] for line in lines))
     with _style():
         figure, panels = _panels(len(datasets), 3.2)
@@ -114,12 +116,17 @@ def sharing(lines: Sequence[dict[str, Any]], title: str) -> bytes:
             other.bar(alpha, [r["parameters"] / 1e6 for r in rows], 0.1, color=_PAPER)
             other.set_ylabel("parameters (millions)")
             other.spines["right"].set_visible(True)
-            axes.errorbar(alpha, [r["mrr"] for r in rows], spreads, color=_OURS, marker="o")
+            axes.errorbar(
+                alpha, [r["mrr"] for r in rows], spreads, color=_OURS, marker="o", label="test"
+            )
+            if all(r["valid mrr"] is not None for r in rows):
+                axes.plot(alpha, [r["valid mrr"] for r in rows], "--", color=_OURS, label="valid")
             axes.set_zorder(other.get_zorder() + 1)
             axes.patch.set_visible(False)
             axes.set_xlabel("alpha")
-            axes.set_ylabel("test MRR", color=_OURS)
+            axes.set_ylabel("MRR", color=_OURS)
             axes.set_title(f"{title}: {dataset}", fontsize=10)
+        _legend(figure, *panels[0].get_legend_handles_labels())
         return _svg(figure)
 
 
