@@ -47,8 +47,10 @@ def _panels(count: int, height: float) -> tuple["Figure", list[Any]]:
 
 
 def bars(lines: Sequence[dict[str, Any]], title: str) -> bytes:
-    """Test MRR of each row, ours beside the paper's, a panel for each dataset."""
+    """Test MRR of each row, ours beside the paper's if it has any, a panel for each dataset."""
     datasets = list(dict.fromkeys(line["dataset"] for line in lines))
+    beside = any(line.get("mrr paper") is not None for line in lines)
+    shift, width = (0.2, 0.38) if beside else (0.0, 0.7)
     with _style():
         from matplotlib.patches import Patch
 
@@ -57,19 +59,19 @@ def bars(lines: Sequence[dict[str, Any]], title: str) -> bytes:
         for axes, dataset in zip(panels, datasets, strict=True):
             rows = [line for line in lines if line["dataset"] == dataset][::-1]
             for place, line in enumerate(rows):
-                for shift, key, colour in ((0.2, "mrr", _OURS), (-0.2, "mrr paper", _PAPER)):
-                    value = line.get(key)
-                    if value is None:
-                        continue
-                    spread = line.get("mrr spread") if key == "mrr" else None
-                    axes.barh(place + shift, value, 0.38, color=colour, xerr=spread)
-                    axes.text(value + 0.01, place + shift, f"{value:.3f}", va="center", fontsize=7)
+                ours = place + shift, line.get("mrr"), line.get("mrr spread"), _OURS
+                paper = place - shift, line.get("mrr paper"), None, _PAPER
+                for at, value, spread, colour in (ours, paper):
+                    if value is not None:
+                        axes.barh(at, value, width, color=colour, xerr=spread)
+                        axes.text(value + 0.01, at, f"{value:.3f}", va="center", fontsize=7)
             axes.set_yticks(range(len(rows)), [line["row"] for line in rows])
             axes.set_xlim(0, 1.08)
             axes.set_ylim(len(rows) - most - 0.5, len(rows) - 0.5)  # bars of one height
             axes.set_xlabel("test MRR")
             axes.set_title(f"{title}: {dataset}", fontsize=10)
-        _legend(figure, [Patch(color=_OURS), Patch(color=_PAPER)], ["hyperfact", "paper"])
+        if beside:
+            _legend(figure, [Patch(color=_OURS), Patch(color=_PAPER)], ["hyperfact", "paper"])
         return _svg(figure)
 
 
