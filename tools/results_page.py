@@ -12,7 +12,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from hyperfact.studies import STUDIES
 from hyperfact.studies.paper import reported
+from hyperfact.studies.study import Trainings
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE, PICTURES = ROOT / "results", ROOT / "docs" / "results.md", ROOT / "docs" / "results"
@@ -94,12 +96,14 @@ def commands(name: str, folder: str, lines: list[dict[str, str]]) -> str:
     for line in lines:
         if line["seeds"]:
             how = (line["dataset"], line["budget"], line["seeds"], line["threads"])
-            groups.setdefault(how, []).append(f"--row {shlex.quote(line['row'])}")
+            groups.setdefault(how, []).append(line["row"])
+    study = STUDIES[name]
+    every = list(study.variants()) if isinstance(study, Trainings) else []
     told = [
         " ".join(
             [
                 f"hyperfact reproduce {name} --budget {budget.split('; ')[0]} --dataset {dataset}",
-                *rows,
+                *(f"--row {shlex.quote(row)}" for row in rows if rows != every),
                 *(f"--set {change}" for change in budget.split("; ")[1:]),
                 f"--seeds {seeds} --threads {threads or 1} --out results/{folder} --resume",
             ]
