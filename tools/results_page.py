@@ -50,9 +50,9 @@ filtered, realistic ties, trained on train only, chosen on validation facts; mea
 their standard deviation. "s/o only": subjects and objects, not values. "Leak-free": test facts
 whose primary triple training does not show. "s a run": the mean time of training, validation
 included, on a machine of two cores; a training of one thread shared it with others, one of two
-threads had it alone. Rows without our figure are in the paper only. A budget that is not "full"
-alone names what was set by hand. What was tried on the way, and how often test facts were ranked:
-[experiments](experiments.md).
+threads had it alone, and where no threads are given seeds differ in it. Rows without our figure are
+in the paper only. A budget that is not "full" alone names what was set by hand. What was tried on
+the way, and how often test facts were ranked: [experiments](experiments.md).
 """
 
 

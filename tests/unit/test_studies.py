@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hyperfact.hkg import HKG
 from hyperfact.studies import STUDIES, Cell, Cells, Desk, Plan
 from hyperfact.studies.paper import reported, rows_of
 from hyperfact.studies.recipes import recipe
+from hyperfact.studies.tables import summary
 from hyperfact.studies.tsne import purity, sample
 from tests.support.runs import league
 
@@ -147,6 +149,14 @@ def test_seeds_give_a_mean_and_a_spread(tmp_path: Path) -> None:
     assert first["mrr"] == pytest.approx(np.mean(values))
     assert first["mrr spread"] == pytest.approx(np.std(values, ddof=1))
     assert all(len(f["curve"]) == 2 and "test" in f["curve"][0] for f in found)
+
+
+def test_threads_are_told_where_all_seeds_had_the_same(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    STUDIES["main"].tell(office.desk, Plan(seeds=2, overrides=TINY, rows=("m-DistMult",)))
+    one, two = (replace(o, machine={"threads": 1}) for o in office.desk.cells.all())
+    assert summary("main", [one, two])[0]["threads"] == 1
+    assert summary("main", [one, replace(two, machine={"threads": 2})])[0]["threads"] is None
 
 
 def test_figures_of_the_paper() -> None:
