@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -84,9 +85,15 @@ class _ReaderGoneError(Exception):
     """Whoever read our output has closed it."""
 
 
+@cache
+def _parser() -> Callable[..., Any]:
+    """The app as the parser wants it; making it takes longer than most questions to it."""
+    return typer.main.get_command(app)
+
+
 def _run(words: list[str]) -> int:
     try:
-        code = app(args=words, prog_name="hyperfact", standalone_mode=False)
+        code = _parser()(args=words, prog_name="hyperfact", standalone_mode=False)
         if code == 130:  # the parser has turned Ctrl-C into an exit code
             note("interrupted")
         return code if isinstance(code, int) else 0

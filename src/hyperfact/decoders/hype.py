@@ -34,6 +34,12 @@ class HypESettings(Section):
     dropout: float = Field(
         default=0.3, ge=0.0, lt=1.0, description="on the vectors of the known part"
     )
+    query_dropout: float = Field(
+        default=0.0,
+        ge=0.0,
+        lt=1.0,
+        description="on the product of the known part; unlike `dropout` the same at every arity",
+    )
     normalise: bool = Field(
         default=True, description="divide vectors so that first scores have a deviation of about 1"
     )
@@ -90,16 +96,11 @@ class HypE(Decoder):
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch,)
-        """The product over all slots, each entity filtered by its role."""
-        p = self.settings.dropout
-        known = known_slots(facts, slots)[:, :, None]
-        unit, constant = units(self, normalise=self.settings.normalise)
-        raw = vectors_of(facts, slots, z) / unit  # (batch, slots, dim)
-        raw = torch.where(known, dropout(raw, p, generator), raw)
-        filtered = self._filter(raw, self._mix(facts, z))
-        relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
-        factors = torch.where(facts.mask[:, :, None], filtered, 1.0)
-        return (product(factors) * relation).sum(dim=1) / constant
+        """The product with the answer, filtered by the role that is asked for."""
+        mix = self._mix(facts, z)
+        answers = rows_of(z.entities, facts.entities.gather(1, slots[:, None])) / self._unit
+        filtered = self._filter(answers, _asked(mix, slots)[:, None])[:, 0]
+        return (self._query(facts, slots, z, mix, generator) * filtered).sum(dim=1)
 
     def linear_form(
         self,
@@ -111,19 +112,32 @@ class HypE(Decoder):
         generator: torch.Generator | None = None,
     ) -> LinearForm:
         """Filter the query, not the table: q · f_p(e) = (sum_c k_pc F_c^T q) · e + q · b."""
+        mix = self._mix(facts, z)
+        query = self._query(facts, slots, z, mix, generator)
+        turned = torch.einsum("bd,ced->bce", query, self.filters)  # (batch, channels, dim)
+        against = (_asked(mix, slots)[:, :, None] * turned).sum(dim=1) / self._unit
+        return LinearForm(against, z.entities[candidates], constant=query @ self.bias)
+
+    @property
+    def _unit(self) -> float:
+        return units(self, normalise=self.settings.normalise)[0]
+
+    def _query(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        mix: Tensor,
+        generator: torch.Generator | None,
+    ) -> Tensor:  # (batch, dim)
+        """The product of what is known, each entity filtered by its role."""
         p = self.settings.dropout
-        mix = self._mix(facts, z)  # (batch, slots, channels)
         unit, constant = units(self, normalise=self.settings.normalise)
-        raw = dropout(vectors_of(facts, slots, z) / unit, p, generator)
+        raw = dropout(vectors_of(facts, slots, z) / unit, p, generator)  # (batch, slots, dim)
         known = known_slots(facts, slots)[:, :, None]
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
         factors = product(torch.where(known, self._filter(raw, mix), 1.0))
-        query = factors * relation / constant  # (batch, dim)
-        index = slots[:, None, None].expand(-1, 1, mix.shape[2])
-        asked = mix.gather(1, index)[:, 0]  # (batch, channels)
-        turned = torch.einsum("bd,ced->bce", query, self.filters)  # (batch, channels, dim)
-        against = (asked[:, :, None] * turned).sum(dim=1) / unit
-        return LinearForm(against, z.entities[candidates], constant=query @ self.bias)
+        return dropout(factors * relation / constant, self.settings.query_dropout, generator)
 
     def _mix(self, facts: FactBatch, z: Representations) -> Tensor:  # (batch, slots, channels)
         """The mix k of each slot by its role; padded slots get what the mask removes later."""
@@ -137,3 +151,8 @@ class HypE(Decoder):
         stacked = self.filters.transpose(0, 1).flatten(1)  # (dim, channels * dim)
         outputs = (raw.flatten(0, 1) @ stacked).view(batch, slots, -1, dim)
         return (mix[:, :, :, None] * outputs).sum(dim=2) + self.bias
+
+
+def _asked(mix: Tensor, slots: Tensor) -> Tensor:  # (batch, channels)
+    """The mix of the slot that is asked for."""
+    return mix.gather(1, slots[:, None, None].expand(-1, 1, mix.shape[2]))[:, 0]
