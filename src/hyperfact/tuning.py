@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hyperfact.assembly import component_settings, resolve, validation_facts
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import UserError
+from hyperfact.errors import ConfigError, UserError
 from hyperfact.experiment import Story, Watch
 from hyperfact.fitting import Epoch, Guard, Open
 from hyperfact.hkg import Splits
@@ -32,10 +32,16 @@ SPACES: Mapping[str, Space] = {
     "wide": {
         "training.batch_size": (128, 256, 512, 1024),
         "optimizer.lr": (0.001, 0.002, 0.005, 0.01, 0.02),
-        "optimizer.lr_decay": (0.97, 0.985, 0.995, 1.0),
+        "optimizer.name": ("adamw",),  # decay that Adam adds to gradients is another thing
+        "optimizer.lr_decay": (0.94, 0.97, 0.985, 0.995, 1.0),
+        "optimizer.weight_decay": (0.0, 0.1, 0.2, 0.3),
+        "graph.strangers": (0.0, 0.05, 0.1),
         "objective.label_smoothing": (0.0, 0.05, 0.1, 0.2),
         "training.average": (0.0, 0.99, 0.999),
         "decoder.dropout": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
+        "decoder.query_dropout": (0.0, 0.2, 0.4),
+        "decoder.coordinate_dropout": (0.0, 0.5, 0.75),
+        "decoder.turn": ("none", "binary", "all"),
         "encoder.layers": (1, 2),
         "encoder.alpha": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
         "encoder.composition": ("rotate", "mult", "sub", "corr"),
@@ -58,7 +64,7 @@ class Best:
 
 
 def usable(space: Space, config: ExperimentConfig) -> Space:
-    """The settings of a space that this configuration has."""
+    """The settings of a space that this configuration has, each with the values that it takes."""
     chosen = resolve(config)
     members = component_settings(chosen)
     found = {}
@@ -66,8 +72,17 @@ def usable(space: Space, config: ExperimentConfig) -> Space:
         section, _, key = name.partition(".")
         fields = members[section] if section in members else type(getattr(chosen, section))
         if key in fields.model_fields:
-            found[name] = values
-    return found
+            found[name] = [value for value in values if _fits(config, name, value)]
+    return {name: values for name, values in found.items() if values}
+
+
+def _fits(config: ExperimentConfig, name: str, value: Any) -> bool:
+    """Some settings need others: only roles stand for strangers."""
+    try:
+        changed(config, {name: value})
+    except ConfigError:
+        return False
+    return True
 
 
 def tune(
@@ -103,24 +118,28 @@ def tune(
     def judge(trial: "Trial") -> float:
         changes = {name: trial.suggest_categorical(name, list(v)) for name, v in space.items()}
         story = Story(changed(config, changes), splits, guard or Open(), lambda _: None)
-        look = watch(trial.number, changes)
-        best = 0.0
-        for event in story.fit.run():
-            look(event)
-            if isinstance(event, Epoch) and event.valid_mrr is not None:
-                best = max(best, event.valid_mrr)
-                trial.report(event.valid_mrr, event.epoch)
-                if trial.should_prune():
-                    raise optuna.TrialPruned
-        return best
+        return _judged(trial, story, watch(trial.number, changes), optuna.TrialPruned)
 
-    def keep(study: "Study", _: Any) -> None:
+    def keep(*_: Any) -> None:
         _write(study, config, out)
 
     missing = trials - len(_ended(study))
     if missing > 0:
         study.optimize(judge, n_trials=missing, callbacks=[keep])
     return _write(study, config, out)
+
+
+def _judged(trial: "Trial", story: Story, look: Watch, pruned: type[Exception]) -> float:
+    """The best validation MRR of a training, which ends where others were far better by then."""
+    best = 0.0
+    for event in story.fit.run():
+        look(event)
+        if isinstance(event, Epoch) and event.valid_mrr is not None:
+            best = max(best, event.valid_mrr)
+            trial.report(event.valid_mrr, event.epoch)
+            if trial.should_prune():
+                raise pruned
+    return best
 
 
 def changed(config: ExperimentConfig, changes: Mapping[str, Any]) -> ExperimentConfig:

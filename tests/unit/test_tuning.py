@@ -82,6 +82,14 @@ def test_only_settings_that_exist_are_tried() -> None:
     assert changed(small(), {"optimizer.lr": 0.5}).optimizer.lr == 0.5
 
 
+def test_only_values_that_the_others_allow_are_tried() -> None:
+    by_role = usable(SPACES["wide"], league_config())
+    assert list(by_role["graph.strangers"]) == [0.0, 0.05, 0.1]
+    without = usable(SPACES["wide"], league_config(graph={"unseen": "mean"}))
+    assert list(without["graph.strangers"]) == [0.0]
+    assert {**by_role, "graph.strangers": [0.0]} == without
+
+
 def test_without_validation_facts_there_is_nothing_to_search_by(tmp_path: Path) -> None:
     only = Splits({"train": league().train, "valid": league().valid[0:0]}, "league")
     with pytest.raises(UserError, match="validation facts"):

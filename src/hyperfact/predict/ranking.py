@@ -55,35 +55,22 @@ def rank(
     totals = log_partition(scores, beta).numpy()  # (questions,)
     partial = request.known == "remove" or request.restrict_range
     counts = (scores > _NONE).sum(dim=1).tolist() if partial else [scores.shape[1]] * len(scores)
-    if request.known == "hide":
-        _forbid(scores, known)
-    if request.known == "only":
-        chosen = [
-            _known_ones(scores[row], known.of(row)[0], request.k) for row in range(len(scores))
-        ]
-    else:
-        chosen = _best(scores, request.k)
-    rows = np.repeat(np.arange(len(chosen)), [len(ids) for ids, _, _ in chosen])
-    bits = known.splits_of(rows, np.concatenate([ids for ids, _, _ in chosen]))
-    where = [known.named(b) for b in range(1 << len(known.names))]
-    found, start = [], 0
-    for row, (ids, ranks, values) in enumerate(chosen):
-        splits = tuple(where[b] for b in bits[start : start + len(ids)].tolist())
-        start += len(ids)
-        found.append(
-            Answers(
-                questions[row],
-                names,
-                ids,
-                ranks,
-                values,
-                (1.0 - doubt) * np.exp(beta * values - totals[row]) + doubt / max(1, counts[row]),
-                splits,
-                counts[row],
-                fitted is not None,
-            )
+    chosen = _chosen(scores, known, request)
+    where = _where(chosen, known)
+    return [
+        Answers(
+            questions[row],
+            names,
+            ids,
+            ranks,
+            values,
+            (1.0 - doubt) * np.exp(beta * values - totals[row]) + doubt / max(1, counts[row]),
+            where[row],
+            counts[row],
+            fitted is not None,
         )
-    return found
+        for row, (ids, ranks, values) in enumerate(chosen)
+    ]
 
 
 def log_partition(scores: Tensor, beta: float) -> Tensor:  # (rows,)
@@ -104,6 +91,25 @@ def _forbid(scores: Tensor, known: KnownRows) -> None:
 
 
 Chosen = tuple[Array, Array, Array]  # ids, ranks and scores of the answers of one question
+
+
+def _chosen(scores: Tensor, known: KnownRows, request: Request) -> list[Chosen]:
+    """The answers to show, of each question; scores of hidden ones are changed."""
+    if request.known == "only":
+        return [_known_ones(row, known.of(i)[0], request.k) for i, row in enumerate(scores)]
+    if request.known == "hide":
+        _forbid(scores, known)
+    return _best(scores, request.k)
+
+
+def _where(chosen: Sequence[Chosen], known: KnownRows) -> list[tuple[tuple[str, ...], ...]]:
+    """In which splits each answer is known."""
+    lengths = [len(ids) for ids, _, _ in chosen]
+    rows = np.repeat(np.arange(len(chosen)), lengths)
+    bits = known.splits_of(rows, np.concatenate([ids for ids, _, _ in chosen]))
+    names = [known.named(b) for b in range(1 << len(known.names))]
+    parts = np.split(bits, np.cumsum(lengths)[:-1])
+    return [tuple(names[b] for b in part.tolist()) for part in parts]
 
 
 def _best(scores: Tensor, k: int) -> list[Chosen]:
