@@ -1,6 +1,11 @@
 """Options of the whole suite."""
 
+import os
+
 import pytest
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores; tests of threads set their own
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
