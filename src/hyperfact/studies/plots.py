@@ -38,12 +38,17 @@ def _svg(figure: "Figure") -> bytes:
     return out.getvalue()
 
 
-def _panels(count: int, height: float) -> tuple["Figure", list[Any]]:
+def _panels(count: int, height: float, columns: int = 0) -> tuple["Figure", list[Any]]:
+    """Panels in one row, or in rows of so many columns; places that remain stay empty."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(_WIDTH * count, height), layout="constrained")
-    axes = figure.subplots(1, count, squeeze=False)
-    return figure, list(axes[0])
+    columns = columns or count
+    rows = -(-count // columns)
+    figure = Figure(figsize=(_WIDTH * columns, height * rows), layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for empty in axes[count:]:
+        empty.set_axis_off()
+    return figure, axes[:count]
 
 
 def bars(lines: Sequence[dict[str, Any]], title: str) -> bytes:
@@ -161,8 +166,10 @@ def clouds(panels: Sequence[tuple[str, Any, Sequence[str]]], title: str) -> byte
         title: Above all.
     """
     with _style():
-        figure, axes_of = _panels(len(panels), 4.2)
-        for axes, (heading, points, labels) in zip(axes_of, panels, strict=True):
+        figure, axes_of = _panels(len(panels), 4.2, columns=2)
+        for place, (axes, (heading, points, labels)) in enumerate(
+            zip(axes_of, panels, strict=True)
+        ):
             for number, label in enumerate(sorted(set(labels))):
                 mine = [i for i, other in enumerate(labels) if other == label]
                 axes.scatter(
@@ -171,7 +178,12 @@ def clouds(panels: Sequence[tuple[str, Any, Sequence[str]]], title: str) -> byte
             axes.set_xticks([])
             axes.set_yticks([])
             axes.set_title(f"{title}: {heading}", fontsize=10)
-        axes_of[-1].legend(
-            frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5), markerscale=2
-        )
+            if place % 2 or place == len(panels) - 1:  # a row shows one dataset
+                axes.legend(
+                    frameon=False,
+                    fontsize=7,
+                    loc="center left",
+                    bbox_to_anchor=(1, 0.5),
+                    markerscale=2,
+                )
         return _svg(figure)
