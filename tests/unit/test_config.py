@@ -145,9 +145,12 @@ def test_recipes_are_complete_and_valid(path: Path) -> None:
 
 def test_the_reference_page_has_every_setting_with_its_meaning() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "config.md").read_text()
-    sections = [ExperimentConfig.model_fields[n].annotation for n in ExperimentConfig.model_fields]
-    members = [*(e.Settings for e in ENCODERS.values()), *(d.Settings for d in DECODERS.values())]
-    for section in (*sections, *members):
-        for name, field in section.model_fields.items():  # type: ignore[union-attr]
-            assert f"| `{name}` | " in page, name
-            assert f"| {field.description} |" in page, name
+    parts = dict(part.split("\n", 1) for part in page.split("\n## ")[1:])
+    found = {f"`[{n}]`": f.annotation for n, f in ExperimentConfig.model_fields.items()}
+    for section, table in (("encoder", ENCODERS), ("decoder", DECODERS)):
+        found |= {f'`[{section}]` with `name = "{n}"`': m.Settings for n, m in table.items()}
+    assert parts.keys() >= found.keys()
+    for heading, settings in found.items():
+        for name, field in settings.model_fields.items():  # type: ignore[union-attr]
+            assert f"| `{name}` | " in parts[heading], (heading, name)
+            assert f"| {field.description} |" in parts[heading], (heading, name)
