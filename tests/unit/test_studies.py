@@ -11,7 +11,7 @@ import pytest
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.fitting import Event
 from hyperfact.hkg import HKG
-from hyperfact.studies import STUDIES, Cell, Cells, Desk, Plan
+from hyperfact.studies import STUDIES, Cell, Cells, Desk, Plan, plots
 from hyperfact.studies.paper import reported, rows_of
 from hyperfact.studies.recipes import recipe
 from hyperfact.studies.tables import summary
@@ -157,6 +157,16 @@ def test_threads_are_told_where_all_seeds_had_the_same(tmp_path: Path) -> None:
     one, two = (replace(o, machine={"threads": 1}) for o in office.desk.cells.all())
     assert summary("main", [one, two])[0]["threads"] == 1
     assert summary("main", [one, replace(two, machine={"threads": 2})])[0]["threads"] is None
+
+
+def test_a_picture_says_where_the_budget_was_not_full() -> None:
+    lines = [
+        {"dataset": "A", "row": "x", "mrr": 0.5, "budget": "full"},
+        {"dataset": "B", "row": "x", "mrr": 0.4, "budget": "full; training.epochs=2"},
+        {"dataset": "B", "row": "y", "mrr paper": 0.6},
+    ]
+    picture = plots.bars(lines, "Things").decode()
+    assert ("Things: A<" in picture, "Things: B (not the full budget)<" in picture) == (True, True)
 
 
 def test_figures_of_the_paper() -> None:

@@ -51,6 +51,12 @@ def _panels(count: int, height: float, columns: int = 0) -> tuple["Figure", list
     return figure, axes[:count]
 
 
+def _heading(title: str, dataset: str, lines: Sequence[dict[str, Any]]) -> str:
+    """What a panel shows, and whether something was set by hand, such as fewer epochs."""
+    full = all(line.get("budget") in (None, "full") for line in lines)
+    return f"{title}: {dataset}" + ("" if full else " (not the full budget)")
+
+
 def bars(lines: Sequence[dict[str, Any]], title: str) -> bytes:
     """Test MRR of each row, ours beside the paper's if it has any, a panel for each dataset."""
     datasets = list(dict.fromkeys(line["dataset"] for line in lines))
@@ -74,7 +80,7 @@ def bars(lines: Sequence[dict[str, Any]], title: str) -> bytes:
             axes.set_xlim(0, 1.08)
             axes.set_ylim(len(rows) - most - 0.5, len(rows) - 0.5)  # bars of one height
             axes.set_xlabel("test MRR")
-            axes.set_title(f"{title}: {dataset}", fontsize=10)
+            axes.set_title(_heading(title, dataset, rows), fontsize=10)
         if beside:
             _legend(figure, [Patch(color=_OURS), Patch(color=_PAPER)], ["hyperfact", "paper"])
         return _svg(figure)
@@ -132,7 +138,7 @@ def sharing(lines: Sequence[dict[str, Any]], title: str) -> bytes:
             axes.patch.set_visible(False)
             axes.set_xlabel("alpha")
             axes.set_ylabel("MRR", color=_OURS)
-            axes.set_title(f"{title}: {dataset}", fontsize=10)
+            axes.set_title(_heading(title, dataset, rows), fontsize=10)
         _legend(figure, *panels[0].get_legend_handles_labels())
         return _svg(figure)
 
