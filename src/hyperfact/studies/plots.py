@@ -155,13 +155,18 @@ def curves(outcomes: Sequence[Outcome], title: str) -> bytes:
                     continue
                 x = [point["seconds"] for point in outcome.curve]
                 y = [point["test"] for point in outcome.curve]
-                label = outcome.row if outcome.seed == 0 else None
+                label = f"{outcome.row} ({_threads(outcome)})" if outcome.seed == 0 else None
                 axes.plot(x, y, f"C{rows.index(outcome.row)}", marker=".", label=label)
             axes.set_xlabel("seconds of training")
             axes.set_ylabel("test MRR")
             axes.set_title(f"{title}: {dataset}", fontsize=10)
             axes.legend(frameon=False, fontsize=8)
         return _svg(figure)
+
+
+def _threads(outcome: Outcome) -> str:
+    count = outcome.machine.get("threads")
+    return "1 thread" if count == 1 else f"{count or '?'} threads"
 
 
 def clouds(panels: Sequence[tuple[str, Any, Sequence[str]]], title: str) -> bytes:
