@@ -67,9 +67,7 @@ def in_child(act: Callable[[], float]) -> float:
 
 def main() -> None:
     """Print for each shape: bytes before, bytes forecast, bytes taken."""
-    torch.set_num_threads(1)  # and none beside it: what follows is forked
-    tiny = {"training": {"dim": 8, "epochs": 1, "validate_every": 1, "precision": "float32"}}
-    run(ExperimentConfig.from_dict(tiny), splits=facts_of(50, 150))  # compiled once, for all
+    torch.set_num_threads(1)
     found = {}
     for shape, (entities, facts, sections) in SHAPES.items():
         training = {"dim": 64, "epochs": 1, "validate_every": 1, "precision": "float32"}
