@@ -50,6 +50,7 @@ SPACES: Mapping[str, Space] = {
     },
 }
 _JOURNAL, _BEST, _TRIALS = "trials.log", "best.toml", "trials.csv"
+_REFUSED = "refused"  # why settings of a trial do not go together
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def tune(
         guard: Keeps signals out of steps.
 
     Raises:
-        UserError: Optuna is missing, or there are no validation facts.
+        UserError: Optuna is missing, there are no validation facts, or no trial was finished.
     """
     if validation_facts(config, splits) is None:
         raise UserError("a search needs validation facts, and train_on = 'train'")
@@ -117,7 +118,11 @@ def tune(
 
     def judge(trial: "Trial") -> float:
         changes = {name: trial.suggest_categorical(name, list(v)) for name, v in space.items()}
-        story = Story(changed(config, changes), splits, guard or Open(), lambda _: None)
+        try:
+            story = Story(changed(config, changes), splits, guard or Open(), lambda _: None)
+        except ConfigError as error:  # settings that do not go together
+            trial.set_user_attr(_REFUSED, str(error))
+            raise optuna.TrialPruned from error
         return _judged(trial, story, watch(trial.number, changes), optuna.TrialPruned)
 
     def keep(*_: Any) -> None:
@@ -126,7 +131,11 @@ def tune(
     missing = trials - len(_ended(study))
     if missing > 0:
         study.optimize(judge, n_trials=missing, callbacks=[keep])
-    return _write(study, config, out)
+    best = _write(study, config, out)
+    if best is None:
+        reasons = [t.user_attrs[_REFUSED] for t in _ended(study) if _REFUSED in t.user_attrs]
+        raise UserError(": ".join([f"{out}: no trial was finished", *reasons[-1:]]))
+    return best
 
 
 def _judged(trial: "Trial", story: Story, look: Watch, pruned: type[Exception]) -> float:
@@ -182,7 +191,8 @@ def _ended(study: "Study") -> list[Any]:
     return [t for t in study.get_trials() if t.state.name in ("COMPLETE", "PRUNED")]
 
 
-def _write(study: "Study", config: ExperimentConfig, out: Path) -> Best:
+def _write(study: "Study", config: ExperimentConfig, out: Path) -> Best | None:
+    """The table of all trials and the best configuration; None: every trial was pruned."""
     ended = _ended(study)
     names = sorted({name for trial in ended for name in trial.params})
     table = io.StringIO()
@@ -195,7 +205,7 @@ def _write(study: "Study", config: ExperimentConfig, out: Path) -> Best:
         writer.writerow([*row, *(trial.params.get(name) for name in names)])
     write_atomically(out / _TRIALS, table.getvalue().encode("utf-8"))
     if not any(trial.state.name == "COMPLETE" for trial in ended):
-        raise UserError(f"{out}: no trial was finished")
+        return None
     best = study.best_trial
     text = changed(config, best.params).to_toml()
     write_atomically(out / _BEST, text.encode("utf-8"))

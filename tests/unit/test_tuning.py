@@ -90,6 +90,20 @@ def test_only_values_that_the_others_allow_are_tried() -> None:
     assert {**by_role, "graph.strangers": [0.0]} == without
 
 
+def test_settings_that_do_not_go_together_cost_a_trial_not_the_search(tmp_path: Path) -> None:
+    odd = league_config(
+        encoder={"name": "lookup"},
+        training={"dim": 7, "epochs": 1, "validate_every": 1, "precision": "float32"},
+    )
+    space = {"decoder.coordinate_dropout": (0.5, 0.0)}
+    found = tune(odd, league(), space=space, trials=6, out=tmp_path / "some")
+    assert found.changes == {"decoder.coordinate_dropout": 0.0}
+    assert 0 < found.pruned < found.trials == 6
+    never = {"decoder.coordinate_dropout": (0.5,)}
+    with pytest.raises(UserError, match=r"no trial was finished: .*dim must be even, got 7"):
+        tune(odd, league(), space=never, trials=2, out=tmp_path / "none")
+
+
 def test_without_validation_facts_there_is_nothing_to_search_by(tmp_path: Path) -> None:
     only = Splits({"train": league().train, "valid": league().valid[0:0]}, "league")
     with pytest.raises(UserError, match="validation facts"):
