@@ -1,5 +1,8 @@
 """CompGCN: messages compose a neighbour with a relation (ICLR 2020), the paper's encoder."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from pydantic import Field
 from torch import Tensor, nn
@@ -30,7 +33,8 @@ class CompGCN(Encoder):
 
     MSG^ent = w_e phi(h_u, h_r) W_dir, AGG^ent = sum over edges, then a third of each direction;
     MSG^rel and AGG^rel are empty and UPD^rel is h_r W_rel (plus h_r when residual). The sum is
-    taken before the product with W_dir, once for each node; the last layer computes no mediator.
+    taken before the product with W_dir, once for each node that hears anything; the last layer
+    computes no mediator, and the first multiplies what mediators share once.
     """
 
     Settings = CompGCNSettings
@@ -65,9 +69,11 @@ class CompGCN(Encoder):
             assert isinstance(layer, CompGCNLayer)
             last = number == len(self.layers)
             rows, wanted = (self.num_entities, coordinates) if last else (len(h), None)
+            product = self.nodes.product if number == 1 else partial(_product, h)
             h = layer(
                 h,
                 z,
+                product,
                 view=self.view,
                 weights=weights,
                 rows=rows,
@@ -97,6 +103,7 @@ class CompGCNLayer(nn.Module):
         self,
         h: Tensor,  # (nodes, dim)
         z: Tensor,  # (2 * types, dim)
+        product: Callable[[Tensor, int], Tensor],
         *,
         view: GraphView,
         weights: tuple[Tensor, Tensor],
@@ -104,10 +111,12 @@ class CompGCNLayer(nn.Module):
         coordinates: Tensor | None,
         generator: torch.Generator | None,
     ) -> Tensor:  # (rows, kept)
-        """New vectors of the first `rows` nodes, on these coordinates."""
-        old = h[:rows]
+        """New vectors of the first `rows` nodes, on these coordinates.
+
+        `product(W, rows)` is h[:rows] @ W.
+        """
         w_loop, bias = fold(self.loop[0], columns(self.w_loop, coordinates), self.composition)
-        messages = old @ (w_loop / 3)
+        messages = product(w_loop / 3, rows)
         if bias is not None:
             messages = messages + bias / 3
         directions = zip(
@@ -115,18 +124,26 @@ class CompGCNLayer(nn.Module):
             z.chunk(2),
             weights,
             (self.w_direct, self.w_inverse),
+            view.hearers,
             strict=True,
         )
-        for edges, relations, weight, matrix in directions:
+        for edges, relations, weight, matrix, hearers in directions:
             sums = compose_aggregate(
-                h, relations, edges=edges, weights=weight, composition=self.composition, rows=rows
+                h,
+                relations,
+                edges=edges,
+                weights=weight,
+                composition=self.composition,
+                rows=min(rows, hearers),
             )
             third = columns(matrix, coordinates) / 3
+            heard, rest = messages.split_with_sizes([len(sums), rows - len(sums)])
             if generator is None or self.dropout == 0.0:
-                messages = torch.addmm(messages, sums, third)
+                heard = torch.addmm(heard, sums, third)
             else:
-                messages = messages + dropout(sums @ third, self.dropout, generator)
-        updated: Tensor = self.update(messages, old, generator, coordinates)
+                heard = heard + dropout(sums @ third, self.dropout, generator)
+            messages = torch.cat([heard, rest]) if len(rest) else heard
+        updated: Tensor = self.update(messages, h[:rows], generator, coordinates)
         return updated
 
     def relate(self, z: Tensor, coordinates: Tensor | None = None) -> Tensor:  # (relations, kept)
@@ -135,3 +152,7 @@ class CompGCNLayer(nn.Module):
         if self.relation_gate is None:
             return update
         return columns(z, coordinates) + columns(self.relation_gate, coordinates) * update
+
+
+def _product(h: Tensor, weight: Tensor, rows: int) -> Tensor:  # (rows, dim_out)
+    return h[:rows] @ weight

@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from hyperfact.encoders.compgcn import CompGCN
 from hyperfact.encoders.compositions import Composition, compose, fold
+from hyperfact.encoders.view import GraphView
 from hyperfact.errors import ConfigError
+from hyperfact.transforms import TRANSFORMS
 from tests.support.models import model_of, random_facts, toy
 
 COMPOSITIONS: tuple[Composition, ...] = ("sub", "mult", "corr", "rotate")
@@ -58,10 +59,10 @@ def weight_of(graph: Any, edge: int, direction: str, normaliser: str) -> float:
     return float((received * int((sender == sender[edge]).sum())) ** -0.5)
 
 
-def naive_layer(encoder: CompGCN, graph: Any, composition: str, normaliser: str) -> Tensor:
+def naive_layer(
+    layer: Any, h: Tensor, z: Tensor, *, graph: Any, composition: str, normaliser: str, rows: int
+) -> Tensor:
     """1/3 of each direction and of the loop, message by message, then x + g * BN(…)."""
-    layer: Any = encoder.layers[0]
-    h, z = encoder.nodes(), encoder.relations
     types = len(z) // 2
     total = torch.zeros_like(h)
     for e in range(len(graph)):
@@ -71,28 +72,50 @@ def naive_layer(encoder: CompGCN, graph: Any, composition: str, normaliser: str)
             ("direct", s, t, r, layer.w_direct),
             ("inverse", t, s, r + types, layer.w_inverse),
         ):
-            phi = torch.tensor(naive_compose(h[u].tolist(), z[kind].tolist(), composition))
-            total[v] += weight_of(graph, e, direction, normaliser) * phi.double() @ matrix / 3
+            phi = h.new_tensor(naive_compose(h[u].tolist(), z[kind].tolist(), composition))
+            total[v] += weight_of(graph, e, direction, normaliser) * phi @ matrix / 3
     loop = [naive_compose(row, layer.loop[0].tolist(), composition) for row in h.tolist()]
-    total = (total + torch.tensor(loop).double() @ layer.w_loop / 3)[: encoder.num_entities]
+    total = (total + h.new_tensor(loop) @ layer.w_loop / 3)[:rows]
     normal = (total - total.mean(0)) / (total.var(0, unbiased=False) + 1e-5).sqrt()
-    result: Tensor = h[: encoder.num_entities] + layer.update.gate * normal
+    result: Tensor = h[:rows] + layer.update.gate * normal
     return result
 
 
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 @pytest.mark.parametrize("normaliser", ["symmetric", "mean", "published"])
-def test_a_layer_is_its_formula(composition: Composition, normaliser: str) -> None:
+@pytest.mark.parametrize(("layers", "alpha"), [(1, 0.8), (2, 0.0), (2, 0.5), (3, 1.0)])
+def test_layers_are_their_formula(
+    composition: Composition, normaliser: str, layers: int, alpha: float
+) -> None:
     options = {"name": "compgcn", "composition": composition, "normaliser": normaliser}
-    model = model_of(toy(), options, precision="float64")
-    assert isinstance(model.encoder, CompGCN)
+    model = model_of(toy(), {**options, "layers": layers, "alpha": alpha}, precision="float64")
+    encoder: Any = model.encoder
     with torch.no_grad():
-        expected = naive_layer(model.encoder, model.graph, composition, normaliser)
-        assert torch.allclose(model.encode().entities, expected, atol=1e-10)
-        z = model.encoder.relations[: len(toy().relations)]
-        layer: Any = model.encoder.layers[0]
-        related = z + layer.relation_gate * (z @ layer.w_relation)
-        assert torch.allclose(model.encode().relations, related)
+        h, z = encoder.nodes(), encoder.relations
+        for number, layer in enumerate(encoder.layers, start=1):
+            h = naive_layer(
+                layer,
+                h,
+                z,
+                graph=model.graph,
+                composition=composition,
+                normaliser=normaliser,
+                rows=encoder.num_entities if number == layers else len(h),
+            )
+            z = z + layer.relation_gate * (z @ layer.w_relation)
+        assert torch.allclose(model.encode().entities, h, atol=1e-10)
+        assert torch.allclose(model.encode().relations, z[: len(toy().relations)])
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMS)
+def test_mediators_hear_in_one_direction(transformation: str) -> None:
+    graph = TRANSFORMS[transformation](toy())
+    view = GraphView(graph, "mean")
+    sizes = (graph.num_entities, graph.num_nodes)
+    assert view.hearers == sizes
+    received, sent = view.edges.degrees()
+    assert not received[view.hearers[0] :].any()
+    assert not sent[view.hearers[1] :].any()
 
 
 @pytest.mark.parametrize(("normaliser", "heard"), [("symmetric", 1), ("mean", 1), ("published", 0)])
