@@ -25,10 +25,9 @@ class Main(Trainings):
     title = "Completion of hyper-relational facts"
 
     def variants(self) -> dict[str, Changes]:
-        """TransEQ, with a second layer too, and decoders of the paper that need no encoder."""
+        """TransEQ, and decoders of the paper's table that need no encoder."""
         return {
             "TransEQ": {},
-            "TransEQ, two layers": {"encoder": {"layers": 2}},
             "m-DistMult": _LOOKUP,
             "HypE": {**_LOOKUP, **_decoder("hype")},
             "m-TransH": {**_LOOKUP, **_decoder("mtransh")},
