@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.kills import dataset, equal, finish, kill_again_and_again, train
+from tests.support.kills import dataset, equal, finish, fresh, kill_again_and_again, train
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(4800)]
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(4800)]
 def test_kills_at_random_moments(kills: int, tmp_path: Path) -> None:
     """Up to ten in a run; every run ends with the bits of an undisturbed one."""
     data, rng = dataset(tmp_path), random.Random(kills)
-    finish(train(data, tmp_path / "whole"))
+    finish(train(data, tmp_path / "whole", by=fresh))
     done = runs = 0
     while done < kills:
         path = tmp_path / f"run{runs}"
@@ -27,5 +27,5 @@ def test_kills_at_random_moments(kills: int, tmp_path: Path) -> None:
 def test_ten_fresh_processes_give_the_same_bits(tmp_path: Path) -> None:
     data = dataset(tmp_path)
     for number in range(10):
-        finish(train(data, tmp_path / f"run{number}"))
+        finish(train(data, tmp_path / f"run{number}", by=fresh))
     assert all(equal(tmp_path / "run0", tmp_path / f"run{number}") for number in range(1, 10))

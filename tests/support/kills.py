@@ -1,15 +1,19 @@
 """Real processes that are really killed."""
 
+import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Protocol
 
 from hyperfact import artifacts
 from hyperfact.data import write
 from tests.support.crashes import outcome
+from tests.support.forks import Forked
 from tests.unit.test_experiment import splits_of
 
 SETTINGS = {
@@ -31,8 +35,19 @@ def dataset(folder: Path) -> Path:
     return folder / "data"
 
 
-def start(*words: str) -> subprocess.Popen[str]:
-    """The command line in a process of its own."""
+class Process(Protocol):
+    """What tests need of a process."""
+
+    pid: int
+    returncode: Any
+
+    def poll(self) -> int | None: ...
+    def send_signal(self, sig: int, /) -> None: ...
+    def communicate(self, *, timeout: float = ...) -> tuple[str, str]: ...
+
+
+def fresh(*words: str) -> Process:
+    """The command line in a process that has just begun, with hashes of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "hyperfact", *words],
         stdout=subprocess.PIPE,
@@ -42,20 +57,25 @@ def start(*words: str) -> subprocess.Popen[str]:
     )
 
 
-def train(data: Path, out: Path, **more: object) -> subprocess.Popen[str]:
+def start(*words: str) -> Process:
+    """The command line in a process of its own, forked where the system can."""
+    return Forked(*words) if hasattr(os, "fork") else fresh(*words)
+
+
+def train(data: Path, out: Path, *, by: Callable[..., Process] = start, **more: object) -> Process:
     settings = {**SETTINGS, **{key.replace("__", "."): value for key, value in more.items()}}
     options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-    return start(*("train", "--dataset", str(data), "--threads", "1", "--out", str(out), *options))
+    return by(*("train", "--dataset", str(data), "--threads", "1", "--out", str(out), *options))
 
 
-def go_on(data: Path, out: Path) -> subprocess.Popen[str]:
+def go_on(data: Path, out: Path) -> Process:
     """Resume what is there; begin where there is nothing yet."""
     if (out / artifacts.CONFIG).exists():
         return start("resume", str(out))
     return train(data, out)
 
 
-def wait_for(path: Path, process: subprocess.Popen[str], *, seconds: float = 120) -> None:
+def wait_for(path: Path, process: Process, *, seconds: float = 120) -> None:
     """Until the file exists or the process has ended."""
     end = time.monotonic() + seconds
     while not path.exists() and process.poll() is None and time.monotonic() < end:
@@ -74,7 +94,7 @@ def kill_again_and_again(data: Path, out: Path, kills: int, rng: random.Random) 
             wait_for(out / "lock.json", process)
             time.sleep(rng.uniform(0, 0.4))
         else:
-            time.sleep(rng.uniform(0, 4))
+            time.sleep(rng.uniform(0, 1.5))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         done += process.returncode == -signal.SIGKILL
@@ -82,7 +102,7 @@ def kill_again_and_again(data: Path, out: Path, kills: int, rng: random.Random) 
     return done
 
 
-def finish(process: subprocess.Popen[str]) -> str:
+def finish(process: Process) -> str:
     """Wait for success; the words on stderr."""
     _, words = process.communicate(timeout=300)
     assert process.returncode == 0, words

@@ -23,6 +23,7 @@ from tests.support.kills import (
     dataset,
     equal,
     finish,
+    fresh,
     go_on,
     kill_again_and_again,
     start,
@@ -39,7 +40,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole(data: Path) -> Path:
     """A run that nothing has disturbed."""
-    finish(train(data, data.parent / "whole"))
+    finish(train(data, data.parent / "whole", by=fresh))
     return data.parent / "whole"
 
 
@@ -51,7 +52,7 @@ def test_eight_kills_at_random_moments_of_one_run(data: Path, whole: Path, tmp_p
 
 def test_fresh_processes_give_the_same_bits(data: Path, whole: Path, tmp_path: Path) -> None:
     """Four processes with the one above; ten run at night."""
-    processes = [train(data, tmp_path / str(i)) for i in range(3)]
+    processes = [train(data, tmp_path / str(i), by=fresh) for i in range(3)]
     for process in processes:
         finish(process)
     assert all(equal(whole, tmp_path / str(i)) for i in range(3))
