@@ -10,7 +10,7 @@ demo: $(VENV)/.runtime
 	$(BIN)/hyperfact demo
 
 test: $(VENV)/.dev $(VENV)/.system
-	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" $(ARGS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

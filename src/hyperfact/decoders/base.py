@@ -3,9 +3,10 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -34,6 +35,26 @@ class LinearForm(NamedTuple):
         return products if self.constant is None else products + self.constant[:, None]
 
 
+class ProductSettings(Section):
+    """Options of decoders that multiply the vectors of a fact."""
+
+    pooling: Literal["mean", "sum"] = Field(
+        default="mean", description="varphi over the primary relation and the attributes"
+    )
+    dropout: float = Field(
+        default=0.3, ge=0.0, lt=1.0, description="on the vectors of the known part"
+    )
+    query_dropout: float = Field(
+        default=0.0,
+        ge=0.0,
+        lt=1.0,
+        description="on the product of the known part; unlike `dropout` the same at every arity",
+    )
+    normalise: bool = Field(
+        default=True, description="divide vectors so that first scores have a deviation of about 1"
+    )
+
+
 class Decoder(nn.Module, ABC):
     """A scoring function phi of the paper, for facts of any arity side by side.
 
@@ -58,11 +79,19 @@ class Decoder(nn.Module, ABC):
         num_entities: int,
         scale: float,
         settings: Section,
-        generator: torch.Generator,  # noqa: ARG002 - used by the members
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
         self.dim, self.num_entities, self.scale = dim, num_entities, scale
         self.settings = settings
+        self.prepare(generator)
+
+    def prepare(self, generator: torch.Generator) -> None:
+        """Check the settings and make the decoder's own parameters; by default there are none.
+
+        Raises:
+            ConfigError: Settings that do not go together.
+        """
 
     @abstractmethod
     def score(

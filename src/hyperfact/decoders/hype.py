@@ -1,7 +1,6 @@
 """HypE: each entity passes through a filter of its role, then one product (IJCAI 2020)."""
 
 import math
-from typing import Literal
 
 import torch
 from pydantic import Field
@@ -12,6 +11,7 @@ from hyperfact.decoders.base import (
     ALL,
     Decoder,
     LinearForm,
+    ProductSettings,
     known_slots,
     pool,
     product,
@@ -21,28 +21,12 @@ from hyperfact.decoders.base import (
 )
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
-from hyperfact.settings import Section
 
 
-class HypESettings(Section):
+class HypESettings(ProductSettings):
     """Options of `hype`."""
 
     channels: int = Field(default=6, ge=1, description="number C of filters that roles mix")
-    pooling: Literal["mean", "sum"] = Field(
-        default="mean", description="varphi over the primary relation and the attributes"
-    )
-    dropout: float = Field(
-        default=0.3, ge=0.0, lt=1.0, description="on the vectors of the known part"
-    )
-    query_dropout: float = Field(
-        default=0.0,
-        ge=0.0,
-        lt=1.0,
-        description="on the product of the known part; unlike `dropout` the same at every arity",
-    )
-    normalise: bool = Field(
-        default=True, description="divide vectors so that first scores have a deviation of about 1"
-    )
 
 
 class HypE(Decoder):
@@ -57,23 +41,9 @@ class HypE(Decoder):
     Settings = HypESettings
     settings: HypESettings
 
-    def __init__(
-        self,
-        *,
-        dim: int,
-        num_entities: int,
-        scale: float,
-        settings: HypESettings,
-        generator: torch.Generator,
-    ) -> None:
-        super().__init__(
-            dim=dim,
-            num_entities=num_entities,
-            scale=scale,
-            settings=settings,
-            generator=generator,
-        )
-        channels = settings.channels
+    def prepare(self, generator: torch.Generator) -> None:
+        """Filters, and how roles mix them."""
+        dim, channels = self.dim, self.settings.channels
         filters = torch.empty(channels, dim, dim).normal_(
             0.0, 0.1 / math.sqrt(dim), generator=generator
         )
@@ -82,7 +52,7 @@ class HypE(Decoder):
         mixes[:, 0] += 1.0
         self.filters = nn.Parameter(filters)  # F_c, acting from the right
         self.mixes = nn.Parameter(mixes)  # k of subject, object, any value
-        spread = 0.1 / (scale * math.sqrt(dim))
+        spread = 0.1 / (self.scale * math.sqrt(dim))
         self.attribute_mix = nn.Parameter(
             torch.empty(dim, channels).normal_(0.0, spread, generator=generator)
         )

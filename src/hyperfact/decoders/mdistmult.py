@@ -1,7 +1,7 @@
 """m-DistMult: one product of all vectors of a fact, the paper's default scoring function."""
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from pydantic import Field
@@ -12,6 +12,7 @@ from hyperfact.decoders.base import (
     ALL,
     Decoder,
     LinearForm,
+    ProductSettings,
     known_slots,
     paired,
     pool,
@@ -23,26 +24,13 @@ from hyperfact.decoders.base import (
 from hyperfact.errors import ConfigError
 from hyperfact.kg import Representations
 from hyperfact.noise import dropout
-from hyperfact.settings import Section
 
 _TINY = 1e-30
 
 
-class MDistMultSettings(Section):
+class MDistMultSettings(ProductSettings):
     """Options of `mdistmult`."""
 
-    pooling: Literal["mean", "sum"] = Field(
-        default="mean", description="varphi over the primary relation and the attributes"
-    )
-    dropout: float = Field(
-        default=0.3, ge=0.0, lt=1.0, description="on the vectors of the known part"
-    )
-    query_dropout: float = Field(
-        default=0.0,
-        ge=0.0,
-        lt=1.0,
-        description="on the product of the known part; unlike `dropout` the same at every arity",
-    )
     coordinate_dropout: float = Field(
         default=0.0,
         ge=0.0,
@@ -61,9 +49,6 @@ class MDistMultSettings(Section):
         description="largest length of a query's vector, where first ones have about 1; 0: none. "
         "It changes no rank, and keeps facts with many qualifiers from drowning all others",
     )
-    normalise: bool = Field(
-        default=True, description="divide vectors so that first scores have a deviation of about 1"
-    )
 
 
 class MDistMult(Decoder):
@@ -77,10 +62,13 @@ class MDistMult(Decoder):
     Settings = MDistMultSettings
     settings: MDistMultSettings
 
-    def __init__(self, *, dim: int, settings: MDistMultSettings, **options: Any) -> None:
-        super().__init__(dim=dim, settings=settings, **options)
-        if settings.coordinate_dropout and dim % 2:
-            raise ConfigError(f"coordinate_dropout pairs coordinates: dim must be even, got {dim}")
+    def prepare(self, generator: torch.Generator) -> None:
+        """There are no parameters; only whether coordinates come in pairs."""
+        del generator
+        if self.settings.coordinate_dropout and self.dim % 2:
+            raise ConfigError(
+                f"coordinate_dropout pairs coordinates: dim must be even, got {self.dim}"
+            )
 
     def score(
         self,

@@ -53,22 +53,9 @@ class MTransH(Decoder):
     Settings = MTransHSettings
     settings: MTransHSettings
 
-    def __init__(
-        self,
-        *,
-        dim: int,
-        num_entities: int,
-        scale: float,
-        settings: MTransHSettings,
-        generator: torch.Generator,
-    ) -> None:
-        super().__init__(
-            dim=dim,
-            num_entities=num_entities,
-            scale=scale,
-            settings=settings,
-            generator=generator,
-        )
+    def prepare(self, generator: torch.Generator) -> None:
+        """Maps to translation, normal and weights of roles."""
+        dim = self.dim
         self.translation, self.normal = (
             nn.Parameter(
                 torch.empty(dim, dim).normal_(0.0, 1.0 / math.sqrt(dim), generator=generator)

@@ -37,22 +37,9 @@ class Transformer(Decoder):
     Settings = TransformerSettings
     settings: TransformerSettings
 
-    def __init__(
-        self,
-        *,
-        dim: int,
-        num_entities: int,
-        scale: float,
-        settings: TransformerSettings,
-        generator: torch.Generator,
-    ) -> None:
-        super().__init__(
-            dim=dim,
-            num_entities=num_entities,
-            scale=scale,
-            settings=settings,
-            generator=generator,
-        )
+    def prepare(self, generator: torch.Generator) -> None:
+        """Vectors of roles, blocks, and a bias for each entity."""
+        dim, settings = self.dim, self.settings
         if dim % settings.heads:
             raise ConfigError(f"decoder.heads = {settings.heads} must divide training.dim = {dim}")
         self.roles = nn.Parameter(torch.empty(5, dim).normal_(0.0, 0.3, generator=generator))
@@ -60,7 +47,7 @@ class Transformer(Decoder):
         self.entity_norm, self.relation_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.blocks = nn.ModuleList(Block(dim, settings, generator) for _ in range(settings.layers))
         self.output = linear(dim, dim, generator)
-        self.entity_bias = nn.Parameter(torch.zeros(num_entities))
+        self.entity_bias = nn.Parameter(torch.zeros(self.num_entities))
 
     def score(
         self,
