@@ -9,20 +9,16 @@ import json
 import pkgutil
 import sys
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import benchmarks
 
-
-def modules(wanted: list[str]) -> Iterator[str]:
-    names = sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__))
-    for name in names:
-        if name.startswith("_") or (wanted and name not in wanted):
-            continue
-        if hasattr(importlib.import_module(f"benchmarks.{name}"), "rows"):
-            yield name
+NAMES = sorted(
+    module.name
+    for module in pkgutil.iter_modules(benchmarks.__path__)
+    if not module.name.startswith("_") and module.name != "measure"
+)
 
 
 def line(row: dict[str, Any]) -> str:
@@ -37,9 +33,11 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--json", type=Path, help="one JSON line a row")
     options = parser.parse_args()
+    if unknown := set(options.names) - set(NAMES):
+        parser.error(f"no module {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     found: list[dict[str, Any]] = []
     failed = 0
-    for name in modules(options.names):
+    for name in options.names or NAMES:
         print(f"\n{name}", flush=True)
         try:
             for row in importlib.import_module(f"benchmarks.{name}").rows():
