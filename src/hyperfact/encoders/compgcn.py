@@ -1,8 +1,5 @@
 """CompGCN: messages compose a neighbour with a relation (ICLR 2020), the paper's encoder."""
 
-from collections.abc import Callable
-from functools import partial
-
 import torch
 from pydantic import Field
 from torch import Tensor, nn
@@ -33,8 +30,7 @@ class CompGCN(Encoder):
 
     MSG^ent = w_e phi(h_u, h_r) W_dir, AGG^ent = sum over edges, then a third of each direction;
     MSG^rel and AGG^rel are empty and UPD^rel is h_r W_rel (plus h_r when residual). The sum is
-    taken before the product with W_dir, once for each node that hears anything; the last layer
-    computes no mediator, and the first multiplies what mediators share once.
+    taken before the product with W_dir, once for each node; the last layer computes no mediator.
     """
 
     Settings = CompGCNSettings
@@ -69,11 +65,9 @@ class CompGCN(Encoder):
             assert isinstance(layer, CompGCNLayer)
             last = number == len(self.layers)
             rows, wanted = (self.num_entities, coordinates) if last else (len(h), None)
-            product = self.nodes.product if number == 1 else partial(_product, h)
             h = layer(
                 h,
                 z,
-                product,
                 view=self.view,
                 weights=weights,
                 rows=rows,
@@ -103,7 +97,6 @@ class CompGCNLayer(nn.Module):
         self,
         h: Tensor,  # (nodes, dim)
         z: Tensor,  # (2 * types, dim)
-        product: Callable[[Tensor, int], Tensor],
         *,
         view: GraphView,
         weights: tuple[Tensor, Tensor],
@@ -111,12 +104,10 @@ class CompGCNLayer(nn.Module):
         coordinates: Tensor | None,
         generator: torch.Generator | None,
     ) -> Tensor:  # (rows, kept)
-        """New vectors of the first `rows` nodes, on these coordinates.
-
-        `product(W, rows)` is h[:rows] @ W.
-        """
+        """New vectors of the first `rows` nodes, on these coordinates."""
+        old = h[:rows]
         w_loop, bias = fold(self.loop[0], columns(self.w_loop, coordinates), self.composition)
-        messages = product(w_loop / 3, rows)
+        messages = old @ (w_loop / 3)
         if bias is not None:
             messages = messages + bias / 3
         directions = zip(
@@ -124,26 +115,18 @@ class CompGCNLayer(nn.Module):
             z.chunk(2),
             weights,
             (self.w_direct, self.w_inverse),
-            view.hearers,
             strict=True,
         )
-        for edges, relations, weight, matrix, hearers in directions:
+        for edges, relations, weight, matrix in directions:
             sums = compose_aggregate(
-                h,
-                relations,
-                edges=edges,
-                weights=weight,
-                composition=self.composition,
-                rows=min(rows, hearers),
+                h, relations, edges=edges, weights=weight, composition=self.composition, rows=rows
             )
             third = columns(matrix, coordinates) / 3
-            heard, rest = messages.split_with_sizes([len(sums), rows - len(sums)])
             if generator is None or self.dropout == 0.0:
-                heard = torch.addmm(heard, sums, third)
+                messages = torch.addmm(messages, sums, third)
             else:
-                heard = heard + dropout(sums @ third, self.dropout, generator)
-            messages = torch.cat([heard, rest]) if len(rest) else heard
-        updated: Tensor = self.update(messages, h[:rows], generator, coordinates)
+                messages = messages + dropout(sums @ third, self.dropout, generator)
+        updated: Tensor = self.update(messages, old, generator, coordinates)
         return updated
 
     def relate(self, z: Tensor, coordinates: Tensor | None = None) -> Tensor:  # (relations, kept)
@@ -152,7 +135,3 @@ class CompGCNLayer(nn.Module):
         if self.relation_gate is None:
             return update
         return columns(z, coordinates) + columns(self.relation_gate, coordinates) * update
-
-
-def _product(h: Tensor, weight: Tensor, rows: int) -> Tensor:  # (rows, dim_out)
-    return h[:rows] @ weight

@@ -58,13 +58,6 @@ class NodeInput(nn.Module):
         """Entities, then mediators."""
         return torch.cat([self.entities, self.mediators()], dim=0)
 
-    def product(self, weight: Tensor, rows: int) -> Tensor:  # (rows, dim_out)
-        """forward()[:rows] @ weight; rows are the entities, or all nodes."""
-        entities = self.entities @ weight
-        if rows == len(entities):
-            return entities
-        return torch.cat([entities, self.mediators.product(weight)], dim=0)
-
 
 class Update(nn.Module):
     """UPD^ent: h' = act(BN(M)), or h + g * act(BN(M)) when residual.

@@ -47,9 +47,3 @@ class MediatorInput(nn.Module):
     def forward(self) -> Tensor:  # (mediators, dim)
         """One row for each mediator."""
         return torch.cat([functional.embedding(self.psi, self.common), self.own], dim=1)
-
-    def product(self, weight: Tensor) -> Tensor:  # (mediators, dim_out)
-        """forward() @ weight, where the shared part is multiplied once for each relation."""
-        shared, own = weight.split_with_sizes([self.shared, len(weight) - self.shared])
-        common = functional.embedding(self.psi, self.common @ shared)
-        return torch.addmm(common, self.own, own) if len(own) else common

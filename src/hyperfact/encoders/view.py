@@ -28,11 +28,6 @@ class GraphView:
             num_nodes=graph.num_nodes,
             num_relations=graph.num_edge_types,
         )
-        #: How many nodes may hear something, direct and inverse: if no mediator does, the entities.
-        self.hearers = tuple(
-            graph.num_nodes if (ends >= graph.num_entities).any() else graph.num_entities
-            for ends in (graph.target, graph.source)
-        )
         self.normaliser = normaliser
         self._all = self._weights(None)
 

@@ -8,9 +8,7 @@ import torch
 from torch import Tensor
 
 from hyperfact.encoders.compositions import Composition, compose, fold
-from hyperfact.encoders.view import GraphView
 from hyperfact.errors import ConfigError
-from hyperfact.transforms import TRANSFORMS
 from tests.support.models import model_of, random_facts, toy
 
 COMPOSITIONS: tuple[Composition, ...] = ("sub", "mult", "corr", "rotate")
@@ -105,17 +103,6 @@ def test_layers_are_their_formula(
             z = z + layer.relation_gate * (z @ layer.w_relation)
         assert torch.allclose(model.encode().entities, h, atol=1e-10)
         assert torch.allclose(model.encode().relations, z[: len(toy().relations)])
-
-
-@pytest.mark.parametrize("transformation", TRANSFORMS)
-def test_mediators_hear_in_one_direction(transformation: str) -> None:
-    graph = TRANSFORMS[transformation](toy())
-    view = GraphView(graph, "mean")
-    sizes = (graph.num_entities, graph.num_nodes)
-    assert view.hearers == sizes
-    received, sent = view.edges.degrees()
-    assert not received[view.hearers[0] :].any()
-    assert not sent[view.hearers[1] :].any()
 
 
 @pytest.mark.parametrize(("normaliser", "heard"), [("symmetric", 1), ("mean", 1), ("published", 0)])

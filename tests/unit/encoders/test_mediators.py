@@ -39,15 +39,6 @@ def test_mediators_of_one_relation_share_exactly_the_first_part(alpha: float) ->
             assert torch.equal(vectors[i, shared:], vectors[j, shared:]) == (shared == 10)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.5, 0.8, 1.0])
-def test_a_product_is_that_of_the_vectors(alpha: float) -> None:
-    generator = torch.Generator().manual_seed(0)
-    graph = equivalent(random_facts(40))
-    inputs = MediatorInput(graph, dim=10, alpha=alpha, scale=0.3, generator=generator).double()
-    weight = torch.randn(10, 4, generator=generator).double()
-    assert torch.allclose(inputs.product(weight), inputs() @ weight, atol=1e-12)
-
-
 def test_sharing_saves_parameters() -> None:
     graph = equivalent(random_facts(40))
     sizes = [
