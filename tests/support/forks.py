@@ -39,10 +39,12 @@ hyperfact.cli.main()
 """
 
 
-class _Server:
-    def __init__(self) -> None:
+class Server:
+    """A Python process that answers each line with a line; it ends when its input does."""
+
+    def __init__(self, code: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _SERVER],
+            [sys.executable, "-c", code],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -50,17 +52,22 @@ class _Server:
             cwd=_ROOT,
         )
 
-    def ask(self, question: dict[str, Any]) -> Any:
+    def ask(self, question: str) -> str:
+        """What it says to that."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(question) + "\n")
-        return json.loads(self.process.stdout.readline())
+        self.process.stdin.write(question + "\n")
+        return self.process.stdout.readline().strip()
 
 
 @cache
-def _server() -> _Server:
-    """One for all tests of this process; it ends when its input does."""
-    return _Server()
+def _server() -> Server:
+    """One for all tests of this process."""
+    return Server(_SERVER)
+
+
+def _ask(**question: object) -> Any:
+    return json.loads(_server().ask(json.dumps(question)))
 
 
 class Forked:
@@ -72,13 +79,13 @@ class Forked:
         for file in self.files:
             file.touch()
         files = ["/dev/null", *map(str, self.files)]
-        self.pid: int = _server().ask({"words": words, "files": files})
+        self.pid: int = _ask(words=words, files=files)
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
         """The code it ended with, None while it runs."""
         if self.returncode is None:
-            self.returncode = _server().ask({"poll": self.pid})
+            self.returncode = _ask(poll=self.pid)
         return self.returncode
 
     def send_signal(self, number: int) -> None:

@@ -10,7 +10,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 import torch
 
 from hyperfact.checkpoints import Checkpoints
+from tests.support.forks import Server
 from tests.support.kills import (
     dataset,
     equal,
@@ -136,43 +136,28 @@ for line in sys.stdin:
 _SAVE_CALLS = ("openat", "write", "fsync", "rename", "unlink", "mkdir")
 
 
-class Server:
+class Saver(Server):
     """One process that imports torch once and saves a checkpoint in a fresh child for each case."""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", _SERVER],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-        )
-
-    def _say(self, text: str) -> str:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(text + "\n")
-        return self.process.stdout.readline().strip()
 
     def save_under(self, folder: Path, log: Path, *options: str) -> int:
         """Save there with strace attached; the exit code of the child."""
-        child = self._say(str(folder))
+        child = self.ask(str(folder))
         words = ["strace", "-f", "-o", str(log), *options, "-p", child]
         with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as tracer:
             assert tracer.stderr is not None
             if "attached" not in (line := tracer.stderr.readline()):
-                self._say("go")
+                self.ask("go")
                 pytest.skip(f"strace cannot attach here: {line.strip()}")
-            code = int(self._say("go"))
+            code = int(self.ask("go"))
             tracer.wait(timeout=30)
         return code
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+def server() -> Iterator[Saver]:
     if shutil.which("strace") is None:
         pytest.skip("strace is not installed")
-    made = Server()
+    made = Saver(_SERVER)
     yield made
     made.process.kill()
     made.process.communicate()
@@ -188,7 +173,7 @@ def two(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_kill_at_each_system_call_of_a_save(server: Server, two: Path, tmp_path: Path) -> None:
+def test_a_kill_at_each_system_call_of_a_save(server: Saver, two: Path, tmp_path: Path) -> None:
     hits: dict[str, int] = {}
     for call in _SAVE_CALLS:
         for when in range(1, 40):
@@ -210,7 +195,7 @@ def test_a_kill_at_each_system_call_of_a_save(server: Server, two: Path, tmp_pat
     assert hits["openat"] >= 7
 
 
-def test_the_order_of_system_calls(server: Server, two: Path, tmp_path: Path) -> None:
+def test_the_order_of_system_calls(server: Saver, two: Path, tmp_path: Path) -> None:
     """Write, flush, read back, rename, flush the folder, and only then remove the oldest."""
     log = tmp_path / "log"
     assert server.save_under(two, log, "-y", "-e", "trace=write,read,fsync,rename,unlink") == 0
