@@ -10,14 +10,14 @@ from typing import Any
 
 from benchmarks.measure import best, best_of_both, peak_memory, row
 from hyperfact.data import load, write
-from hyperfact.hkg import HKG
-from hyperfact.memory import keep_freed_memory
-from hyperfact.queries import KnownAnswers
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.queries import KnownAnswers
+from hyperfact.system.memory import keep_freed_memory
 
 _IMPORT = """
 from hyperfact.data import load
 from hyperfact.memory import keep_freed_memory
-import hyperfact.queries
+import hyperfact.graph.queries
 keep_freed_memory()
 """
 

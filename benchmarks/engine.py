@@ -14,20 +14,20 @@ from torch.nn import functional
 
 from benchmarks.measure import best, peak_memory, row
 from hyperfact.assembly import build, resolve
-from hyperfact.batches import FactBatch
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
 from hyperfact.decoders import DECODERS
 from hyperfact.encoders import ENCODERS
 from hyperfact.evaluation import evaluate
 from hyperfact.experiment import run
-from hyperfact.facts import Fact, Vocabulary
-from hyperfact.hkg import HKG, Columns, Splits
-from hyperfact.kg import KG
-from hyperfact.memory import keep_freed_memory
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.facts import Fact, Vocabulary
+from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.kg import KG
+from hyperfact.graph.queries import KnownAnswers, Queries
+from hyperfact.graph.ragged import offsets_of
 from hyperfact.objective import make_objective
-from hyperfact.queries import KnownAnswers, Queries
-from hyperfact.ragged import offsets_of
+from hyperfact.system.memory import keep_freed_memory
 from hyperfact.training import Trainer
 
 DIM, BATCH, THREADS = 200, 1024, 2

@@ -42,7 +42,7 @@ def best_of_both(
 def peak_memory(code: str, *, setup: str = "") -> tuple[float, float]:
     """Seconds of Python `code` after `setup`, and peak gigabytes of both, in a fresh process."""
     tail = (
-        "\nimport json, time\nfrom hyperfact.memory import peak_memory\n"
+        "\nimport json, time\nfrom hyperfact.system.memory import peak_memory\n"
         "print(json.dumps([time.perf_counter() - _start, peak_memory() / 1e9]))"
     )
     head = f"{setup}\nimport time\n_start = time.perf_counter()\n"

@@ -18,12 +18,12 @@ from hyperfact.artifacts import RunWriter
 from hyperfact.assembly import build, resolve
 from hyperfact.config import ExperimentConfig
 from hyperfact.experiment import Run, save
-from hyperfact.facts import Vocabulary
-from hyperfact.hkg import HKG, Columns, Splits
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.ragged import offsets_of
 from hyperfact.predict import Predictor, write_any
 from hyperfact.predict.fitting import entity_questions
 from hyperfact.predict.questions import named
-from hyperfact.ragged import offsets_of
 
 QUESTIONS = 10_000
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import best, peak_memory, row
-from hyperfact.facts import Vocabulary
-from hyperfact.hkg import HKG, Columns
-from hyperfact.memory import keep_freed_memory
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.hkg import HKG, Columns
+from hyperfact.system.memory import keep_freed_memory
 from hyperfact.transforms import TRANSFORMS, equivalent, restore
 
 FACTS = 1_000_000

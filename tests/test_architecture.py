@@ -135,6 +135,6 @@ def test_nothing_is_pickled_or_evaluated(path: Path) -> None:
 
 def test_the_check_sees_an_upward_import(tmp_path: Path) -> None:
     file = tmp_path / "x.py"
-    file.write_text("from hyperfact.cli import app\nimport hyperfact.data.source\n")
+    file.write_text("from hyperfact.cli import app\nimport hyperfact.system.source\n")
     assert imports(file) == {"cli", "data"}
     assert place("cli") > place("data")

@@ -28,7 +28,7 @@ def test_importing_is_quiet_and_quick() -> None:
         "        seen.append((event, str(args)))\n"
         "sys.dont_write_bytecode = True\n"
         "sys.addaudithook(hook)\n"
-        "import hyperfact, hyperfact.facts, hyperfact.hkg, hyperfact.data\n"
+        "import hyperfact, hyperfact.graph.facts, hyperfact.graph.hkg, hyperfact.data\n"
         "assert 'torch' not in sys.modules and 'numba' not in sys.modules\n"
         "assert not seen, seen\n"
     )

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hyperfact.api import evaluate, train
-    from hyperfact.batches import FactBatch
     from hyperfact.data import load, write
     from hyperfact.draw import draw_fact, draw_facts, draw_neighbourhood, draw_transformations
     from hyperfact.exports import read_kg, write_kg
-    from hyperfact.facts import Derived, Fact, Literal, Slot, Vocabulary
-    from hyperfact.hkg import HKG, Splits
-    from hyperfact.kg import KG
+    from hyperfact.graph.batches import FactBatch
+    from hyperfact.graph.facts import Derived, Fact, Literal, Slot, Vocabulary
+    from hyperfact.graph.hkg import HKG, Splits
+    from hyperfact.graph.kg import KG
+    from hyperfact.graph.queries import KnownAnswers, Queries, Question, read_fact, read_question
     from hyperfact.predict import Predictor
-    from hyperfact.queries import KnownAnswers, Queries, Question, read_fact, read_question
     from hyperfact.transforms import Certificate, restore, transform, verify
 
 __version__ = "0.1.0"
@@ -24,28 +24,28 @@ __version__ = "0.1.0"
 #: Public name -> the module that defines it; sorted, and a test proves it complete.
 _PUBLIC = {
     "Certificate": "hyperfact.transforms",
-    "Derived": "hyperfact.facts",
-    "Fact": "hyperfact.facts",
-    "FactBatch": "hyperfact.batches",
-    "HKG": "hyperfact.hkg",
-    "KG": "hyperfact.kg",
-    "KnownAnswers": "hyperfact.queries",
-    "Literal": "hyperfact.facts",
+    "Derived": "hyperfact.graph.facts",
+    "Fact": "hyperfact.graph.facts",
+    "FactBatch": "hyperfact.graph.batches",
+    "HKG": "hyperfact.graph.hkg",
+    "KG": "hyperfact.graph.kg",
+    "KnownAnswers": "hyperfact.graph.queries",
+    "Literal": "hyperfact.graph.facts",
     "Predictor": "hyperfact.predict",
-    "Queries": "hyperfact.queries",
-    "Question": "hyperfact.queries",
-    "Slot": "hyperfact.facts",
-    "Splits": "hyperfact.hkg",
-    "Vocabulary": "hyperfact.facts",
+    "Queries": "hyperfact.graph.queries",
+    "Question": "hyperfact.graph.queries",
+    "Slot": "hyperfact.graph.facts",
+    "Splits": "hyperfact.graph.hkg",
+    "Vocabulary": "hyperfact.graph.facts",
     "draw_fact": "hyperfact.draw",
     "draw_facts": "hyperfact.draw",
     "draw_neighbourhood": "hyperfact.draw",
     "draw_transformations": "hyperfact.draw",
     "evaluate": "hyperfact.api",
     "load": "hyperfact.data",
-    "read_fact": "hyperfact.queries",
+    "read_fact": "hyperfact.graph.queries",
     "read_kg": "hyperfact.exports",
-    "read_question": "hyperfact.queries",
+    "read_question": "hyperfact.graph.queries",
     "restore": "hyperfact.transforms",
     "train": "hyperfact.api",
     "transform": "hyperfact.transforms",

@@ -7,7 +7,7 @@ from hyperfact.assembly import resolve
 from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation import Evaluation, Policy
 from hyperfact.experiment import Run, evaluate_split, open_run, run
-from hyperfact.hkg import Splits
+from hyperfact.graph.hkg import Splits
 
 
 def train(

@@ -27,19 +27,12 @@ from torch import Tensor, nn
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError, StorageError, UserError
-from hyperfact.facts import Derived, Literal, Vocabulary
-from hyperfact.ragged import Array
-from hyperfact.storage import (
-    LOCK,
-    check_name,
-    parse_json,
-    read_checked,
-    read_inside,
-    remove_leftovers,
-    sha256,
-    write_atomically,
-    write_table,
-)
+from hyperfact.graph.facts import Derived, Literal, Vocabulary
+from hyperfact.graph.ragged import Array
+from hyperfact.system.lock import LOCK
+from hyperfact.system.reading import check_name, parse_json, read_checked, read_inside
+from hyperfact.system.tables import write_table
+from hyperfact.system.writing import remove_leftovers, sha256, write_atomically
 
 FORMAT = 1
 VECTORS = "representations."  # tensors that are no parameters

@@ -11,7 +11,8 @@ from typing import Any, Literal
 from hyperfact import artifacts
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError, UserError
-from hyperfact.storage import owner_of, parse_json, read_inside
+from hyperfact.system.lock import owner_of
+from hyperfact.system.reading import parse_json, read_inside
 
 State = Literal["finished", "running", "interrupted", "failed"]
 _LIMIT = 2**28

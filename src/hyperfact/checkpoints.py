@@ -21,14 +21,8 @@ from safetensors.torch import save as bytes_of
 from torch import Tensor
 
 from hyperfact.errors import CheckpointError, DataError, StorageError
-from hyperfact.storage import (
-    parse_json,
-    read_checked,
-    read_inside,
-    remove_leftovers,
-    sync_folder,
-    write_atomically,
-)
+from hyperfact.system.reading import parse_json, read_checked, read_inside
+from hyperfact.system.writing import remove_leftovers, sync_folder, write_atomically
 
 FOLDER = "checkpoints"
 FORMAT = 1

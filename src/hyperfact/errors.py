@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-from hyperfact.names import NameIndex
+from hyperfact.graph.name_search import NameIndex
 
 _FEW = 200  # names that difflib compares quickly enough
 

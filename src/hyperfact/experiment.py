@@ -27,8 +27,7 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError, HyperfactError, UserError
 from hyperfact.evaluation import Background, evaluate
 from hyperfact.fitting import Epoch, Event, Fit, Guard, Interruption, Keeper, Open, Watch, snapshot
-from hyperfact.hkg import HKG, Splits
-from hyperfact.memory import keep_freed_memory
+from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.objective import make_objective
 from hyperfact.provenance import passport, refuse_other
 from hyperfact.runs import (
@@ -43,7 +42,8 @@ from hyperfact.runs import (
     representations,
     save,
 )
-from hyperfact.storage import RunLock
+from hyperfact.system.lock import RunLock
+from hyperfact.system.memory import keep_freed_memory
 from hyperfact.training import Trainer
 
 __all__ = [

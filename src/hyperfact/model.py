@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hyperfact.batches import FactBatch
 from hyperfact.decoders.base import ALL, Decoder, LinearForm
 from hyperfact.encoders.base import Encoder
-from hyperfact.kg import KG, Representations
-from hyperfact.ragged import Array
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.kg import KG, Representations
+from hyperfact.graph.ragged import Array
 from hyperfact.roles import Roles
 
 Precision = Literal["float32", "bfloat16", "float64"]

@@ -11,17 +11,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperfact.batches import FactBatch
 from hyperfact.config import ObjectiveConfig
 from hyperfact.decoders.base import LinearForm, put, rows_of
 from hyperfact.errors import ConfigError
-from hyperfact.hkg import HKG
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import Representations
+from hyperfact.graph.queries import KnownAnswers, Queries
+from hyperfact.graph.ragged import Array, owners_of, places_of
 from hyperfact.kernels.cross_entropy import softmax_cross_entropy
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
-from hyperfact.kg import Representations
 from hyperfact.model import TransEQ
-from hyperfact.queries import KnownAnswers, Queries
-from hyperfact.ragged import Array, owners_of, places_of
 
 _ROUNDS = 64  # of redrawing negatives; a query answered by nearly all entities may keep some
 

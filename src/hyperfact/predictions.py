@@ -13,11 +13,11 @@ import numpy as np
 
 from hyperfact.errors import DataError, FormatError, HyperfactError, UnknownNameError
 from hyperfact.evaluation import GivenRanks, ScoredCandidates
-from hyperfact.facts import Fact, Literal, Vocabulary
-from hyperfact.hkg import HKG
-from hyperfact.queries import read_question
-from hyperfact.ragged import Array
-from hyperfact.syntax import quote_literal
+from hyperfact.graph.facts import Fact, Literal, Vocabulary
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.queries import read_question
+from hyperfact.graph.ragged import Array
+from hyperfact.graph.syntax import quote_literal
 
 _READERS = {
     ".csv": "read_csv(getvariable('path'), all_varchar = true, header = true)",

@@ -12,8 +12,8 @@ import torch
 from hyperfact import __version__, kernels
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError
-from hyperfact.facts import Vocabulary
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.model import TransEQ
 
 _PACKAGES = ("numba", "numpy", "safetensors", "torch")

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from hyperfact.batches import FactBatch
-from hyperfact.hkg import HKG
-from hyperfact.kg import Representations, StandIns
-from hyperfact.ragged import offsets_of
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import Representations, StandIns
+from hyperfact.graph.ragged import offsets_of
 
 
 @dataclass(frozen=True)

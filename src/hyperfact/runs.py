@@ -13,8 +13,8 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError
 from hyperfact.evaluation import Background, Evaluation, Limits, Policy, evaluate, evaluating
 from hyperfact.fitting import Epoch
-from hyperfact.hkg import Splits
-from hyperfact.kg import Representations
+from hyperfact.graph.hkg import Splits
+from hyperfact.graph.kg import Representations
 from hyperfact.model import TransEQ
 from hyperfact.provenance import versions
 

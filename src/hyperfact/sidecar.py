@@ -22,9 +22,9 @@ from safetensors.numpy import save as bytes_of
 
 from hyperfact.artifacts import WEIGHTS
 from hyperfact.errors import DataError, StorageError
-from hyperfact.facts import Vocabulary
-from hyperfact.hkg import HKG, Columns, Splits
-from hyperfact.storage import write_atomically
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.system.writing import write_atomically
 
 FOLDER, FACTS, CALIBRATION, INDEX = (
     "sidecar",

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hyperfact.facts import Literal
-from hyperfact.hkg import HKG, Splits
-from hyperfact.queries import Queries
+from hyperfact.graph.facts import Literal
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.queries import Queries
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from torch import Tensor
 from hyperfact.averaging import Average
 from hyperfact.config import OptimizerConfig, TrainingConfig
 from hyperfact.errors import NumericalError
-from hyperfact.kg import Representations
+from hyperfact.graph.kg import Representations
+from hyperfact.graph.ragged import Array
 from hyperfact.model import TransEQ
 from hyperfact.objective import Objective
-from hyperfact.ragged import Array
 
 HideTargets = Literal["none", "batch"] | float
 

@@ -12,8 +12,8 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError, UserError
 from hyperfact.experiment import Story, Watch
 from hyperfact.fitting import Epoch, Guard, Open
-from hyperfact.hkg import Splits
-from hyperfact.storage import write_atomically
+from hyperfact.graph.hkg import Splits
+from hyperfact.system.writing import write_atomically
 
 if TYPE_CHECKING:
     from optuna import Study, Trial

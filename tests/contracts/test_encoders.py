@@ -8,7 +8,7 @@ import torch
 
 from hyperfact.encoders import ENCODERS
 from hyperfact.encoders.base import Encoder
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
 from hyperfact.model import TransEQ
 from tests.support.models import ENCODER_FORMS, model_of, random_facts, toy
 

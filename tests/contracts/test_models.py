@@ -10,7 +10,7 @@ from hyperfact.encoders import ENCODERS
 from hyperfact.evaluation import check_model
 from hyperfact.evaluation.contract import CHECKS
 from hyperfact.evaluation.promises import Case
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
 from hyperfact.model import TransEQ
 from tests.support.models import model_of, toy
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
-from hyperfact.kg import KG, Kind
-from hyperfact.ragged import Array
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import KG, Kind
+from hyperfact.graph.ragged import Array
 from hyperfact.transforms import MODES, TRANSFORMS, find_losses, transform, verify
 from hyperfact.transforms.complexity import FORMULAS, costs
 from tests.support.adversarial import build, draw_case

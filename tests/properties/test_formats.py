@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hyperfact.data import load, write
 from hyperfact.data.formats import FORMATS
 from hyperfact.errors import NotWritableError
-from hyperfact.facts import Derived
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Derived
+from hyperfact.graph.hkg import HKG, Splits
 from tests.support.graphs import hkgs, nary_graph, random_graph
 
 CASES = 500  # a format; the night suite runs 10,000

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hyperfact.facts import Fact, Vocabulary
-from hyperfact.hkg import HKG, Columns
-from hyperfact.kg import KG, Kind
-from hyperfact.ragged import offsets_of
-from hyperfact.stars import star_hashes
+from hyperfact.graph.facts import Fact, Vocabulary
+from hyperfact.graph.hkg import HKG, Columns
+from hyperfact.graph.kg import KG, Kind
+from hyperfact.graph.mediator_hashes import star_hashes
+from hyperfact.graph.ragged import offsets_of
 from hyperfact.transforms import TRANSFORMS, equivalent, find_losses, no_distinction, restore
 from tests.support.universe import facts_of, naive_edges
 

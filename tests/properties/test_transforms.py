@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hyperfact.hkg import HKG, union
-from hyperfact.kg import KG, Kind
+from hyperfact.graph.hkg import HKG, union
+from hyperfact.graph.kg import KG, Kind
 from hyperfact.transforms import MODES, NotInImageError, equivalent, no_distinction, restore, unite
 from tests.support.adversarial import EVENTS, beside, build, draw_case, events
 from tests.support.graphs import hkgs

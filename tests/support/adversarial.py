@@ -4,8 +4,8 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
 from tests.support.names import LITERALS
 
 LONG = "long " + "x" * 9_995

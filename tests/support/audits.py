@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from hyperfact.facts import Fact, Literal
-from hyperfact.hkg import HKG, Splits
-from hyperfact.queries import read_fact
+from hyperfact.graph.facts import Fact, Literal
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.queries import read_fact
 
 Facts = Sequence[Fact]
 Counts = dict[tuple[str, str], tuple[int, int]]  # (kind, where) -> count, of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hyperfact import artifacts
 from hyperfact.errors import HyperfactError
-from hyperfact.memory import peak_memory
+from hyperfact.system.memory import peak_memory
 
 _NUMBER = re.compile(rb"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
 _EXTREMES = (

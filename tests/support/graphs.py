@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
 from tests.support.names import HOSTILE, LITERALS, TAME
 
 ENTITY_NAMES = (*HOSTILE, *LITERALS, *TAME)

@@ -7,9 +7,9 @@ from typing import IO
 
 from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats import FORMATS
-from hyperfact.data.source import Source
 from hyperfact.errors import DataError
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
+from hyperfact.system.source import Source
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import torch
 
 from hyperfact.assembly import build, resolve
 from hyperfact.config import ExperimentConfig
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
-from hyperfact.kg import Representations
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import Representations
 from hyperfact.model import TransEQ
 
 #: Every encoder with each of its forms.

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from hyperfact.facts import Literal
+from hyperfact.graph.facts import Literal
 
 HOSTILE = (
     "",

@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hyperfact.batches import FactBatch
 from hyperfact.evaluation import Policy
-from hyperfact.facts import Vocabulary
-from hyperfact.hkg import HKG, Columns, Splits
-from hyperfact.ragged import offsets_of
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.ragged import offsets_of
 
 #: A fact by ids: subject, relation, object, qualifiers in rising order.
 Plain = tuple[int, int, int, tuple[tuple[int, int], ...]]

@@ -14,8 +14,8 @@ from hyperfact.artifacts import RunWriter
 from hyperfact.assembly import build
 from hyperfact.config import ExperimentConfig
 from hyperfact.experiment import Run, run, save
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG, Splits
 from tests.support.models import config_of
 
 CITIES = [f"city {i}" for i in range(4)]

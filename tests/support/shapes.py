@@ -13,11 +13,11 @@ import torch
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.experiment import run
-from hyperfact.facts import Vocabulary
-from hyperfact.hkg import HKG, Columns, Splits
-from hyperfact.memory import peak_memory
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.ragged import offsets_of
 from hyperfact.plan import forecast
-from hyperfact.ragged import offsets_of
+from hyperfact.system.memory import peak_memory
 
 SHAPES: dict[str, tuple[int, int, dict[str, Any]]] = {  # entities, facts, settings
     "small": (2_000, 600, {}),

@@ -2,8 +2,8 @@
 
 from itertools import combinations, product
 
-from hyperfact.facts import Derived, Fact, Literal
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Derived, Fact, Literal
+from hyperfact.graph.hkg import HKG
 
 Edge = tuple[object, ...]
 

@@ -14,8 +14,8 @@ from hyperfact.audit import KINDS, Audit, audit_of, clean, percent, relations
 from hyperfact.audit.page import page
 from hyperfact.data import load
 from hyperfact.errors import DataError
-from hyperfact.facts import Fact, Literal
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Fact, Literal
+from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.stats import stats_of
 from tests.support.audits import Counts, dataset, naive_counts
 from tests.support.benchmarks import data_folder

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from hyperfact.assembly import component_settings, resolve
-from hyperfact.config import ExperimentConfig
+from hyperfact.config import ExperimentConfig, Section
 from hyperfact.decoders import DECODERS
 from hyperfact.encoders import ENCODERS
 from hyperfact.errors import ConfigError, UnknownNameError
-from hyperfact.settings import Section
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
 

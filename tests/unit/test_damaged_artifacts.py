@@ -16,7 +16,7 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation import Ranks
 from hyperfact.experiment import open_run, run
 from hyperfact.predict import Predictor
-from hyperfact.storage import read_table
+from hyperfact.system.tables import read_table
 from tests.support.crashes import crash_config
 from tests.support.damage import Damage
 from tests.unit.test_experiment import splits_of

@@ -15,8 +15,8 @@ from hyperfact.draw import (
 from hyperfact.draw.svg import STYLE
 from hyperfact.draw.text import fit, is_rtl, visible, width
 from hyperfact.errors import UnknownNameError, UserError
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
 from hyperfact.transforms import TRANSFORMS
 from tests.support.names import HOSTILE, LITERALS
 

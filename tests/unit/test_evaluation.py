@@ -9,10 +9,10 @@ from torch import Tensor
 
 from hyperfact.errors import DataError, NumericalError
 from hyperfact.evaluation import Limits, Metrics, Policy, Ranks, Ties, evaluate
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.queries import KnownAnswers
 from hyperfact.model import TransEQ
-from hyperfact.queries import KnownAnswers
 from tests.support.models import model_of, random_facts
 
 
@@ -20,7 +20,7 @@ def brute_force(
     model: TransEQ, graph: HKG, known: set[Fact], *, slots: str = "all"
 ) -> list[tuple[int, int]]:
     """Greater and equal rivals of each slot of each fact, by sets of facts."""
-    from hyperfact.batches import FactBatch
+    from hyperfact.graph.batches import FactBatch
 
     found, names = [], list(graph.entities)
     z = model.eval().encode()

@@ -17,9 +17,9 @@ from hyperfact.encoders import ENCODERS
 from hyperfact.errors import ConfigError, DataError, UserError
 from hyperfact.evaluation import evaluate
 from hyperfact.experiment import Epoch, Run, evaluate_split, open_run, representations, run
-from hyperfact.facts import Derived, Fact, Literal, Vocabulary
-from hyperfact.hkg import HKG, Splits
-from hyperfact.queries import KnownAnswers
+from hyperfact.graph.facts import Derived, Fact, Literal, Vocabulary
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.queries import KnownAnswers
 from tests.support.models import config_of, random_facts
 
 

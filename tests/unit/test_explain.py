@@ -15,7 +15,7 @@ from hyperfact.explain import (
     whatif,
 )
 from hyperfact.explain.support import score_without, support_of, touching
-from hyperfact.facts import Fact, Literal
+from hyperfact.graph.facts import Fact, Literal
 from hyperfact.predict import Predictor, read_any, write_any
 from hyperfact.predict.fitting import entity_questions
 from hyperfact.predict.questions import AnyQuestion, named

@@ -24,9 +24,9 @@ from hyperfact.exports import (
     to_pykeen,
     write_kg,
 )
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
-from hyperfact.kg import TYPED
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import TYPED
 from hyperfact.transforms import MODES, TRANSFORMS, equivalent, no_distinction, restore, transform
 from tests.support.adversarial import Case, beside, build, draw_case
 from tests.support.universe import HKG_EXAMPLE

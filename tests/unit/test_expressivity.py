@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact.batches import FactBatch
 from hyperfact.decoders.hype import HypE
 from hyperfact.encoders.rgcn import RGCN
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
 from hyperfact.model import TransEQ
 from tests.support.models import model_of
 

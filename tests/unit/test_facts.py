@@ -1,7 +1,7 @@
 import pytest
 
 from hyperfact.errors import DataError, UnknownNameError
-from hyperfact.facts import Derived, Fact, Literal, Slot, Vocabulary
+from hyperfact.graph.facts import Derived, Fact, Literal, Slot, Vocabulary
 
 
 def test_a_fact_prints_as_people_write_it() -> None:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 
 from hyperfact.errors import DataError, UnknownNameError
-from hyperfact.facts import Fact, Vocabulary
-from hyperfact.hkg import HKG, Columns, Splits, union
+from hyperfact.graph.facts import Fact, Vocabulary
+from hyperfact.graph.hkg import HKG, Columns, Splits, union
 from tests.support.graphs import hkgs, random_graph
 
 AARON = Fact(

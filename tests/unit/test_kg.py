@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
-from hyperfact.kg import KG, Kind
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import KG, Kind
 from hyperfact.transforms import equivalent, no_distinction, plain
 
 QUALIFIED = Fact("a", "r", "b", (("q", "c"), ("q", "d")))

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from hyperfact.assembly import build
-from hyperfact.batches import FactBatch
 from hyperfact.decoders import DECODERS
 from hyperfact.decoders.base import put
 from hyperfact.evaluation import evaluating
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
-from hyperfact.kg import Representations
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import Representations
 from hyperfact.model import TransEQ
 from hyperfact.roles import Roles
 from tests.support.models import config_of, toy

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperfact.errors import UnknownNameError, nearest
-from hyperfact.facts import Vocabulary
-from hyperfact.names import NameIndex, fold
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.name_search import NameIndex, fold
 from tests.support.names import HOSTILE
 
 _SYLLABLES = ("ka", "mo", "ri", "ber", "lin", "san", "to", "ny", "ux", "el", "gra", "ham")

@@ -11,10 +11,11 @@ import torch
 from hyperfact.config import ObjectiveConfig
 from hyperfact.decoders.base import LinearForm
 from hyperfact.errors import ConfigError
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import Representations
+from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
-from hyperfact.kg import Representations
 from hyperfact.model import TransEQ
 from hyperfact.objective import (
     AllEntities,
@@ -23,7 +24,6 @@ from hyperfact.objective import (
     multi_answer_loss,
     sampled,
 )
-from hyperfact.queries import KnownAnswers, Queries
 from tests.support.models import model_of, random_facts, toy
 
 

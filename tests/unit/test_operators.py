@@ -15,9 +15,9 @@ from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
 from hyperfact.decoders import DECODERS
 from hyperfact.encoders import ENCODERS
 from hyperfact.evaluation import evaluate
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.queries import KnownAnswers
 from hyperfact.objective import make_objective
-from hyperfact.queries import KnownAnswers
 from hyperfact.training import Trainer
 from tests.support.models import ENCODER_FORMS, model_of, random_facts
 

@@ -12,9 +12,10 @@ import torch
 
 from hyperfact.errors import DataError, FactSyntaxError, NumericalError, UnknownNameError, UserError
 from hyperfact.evaluation import evaluate
-from hyperfact.facts import Fact, Literal
-from hyperfact.hkg import HKG, Splits
-from hyperfact.kg import Representations
+from hyperfact.graph.facts import Fact, Literal
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.kg import Representations
+from hyperfact.graph.queries import KnownAnswers, Question
 from hyperfact.predict import Predictor, RelationQuestion, read_any, write_any
 from hyperfact.predict.answers import Known
 from hyperfact.predict.calibration import expected_calibration_error, fit
@@ -22,7 +23,6 @@ from hyperfact.predict.fitting import entity_questions, relation_questions
 from hyperfact.predict.questions import batch_of, named
 from hyperfact.predict.ranking import log_partition
 from hyperfact.predict.scoring import Scorer, top
-from hyperfact.queries import KnownAnswers, Question
 from tests.support.models import ENCODER_FORMS
 from tests.support.names import HOSTILE, LITERALS
 from tests.support.runs import league, league_run, stored, untrained

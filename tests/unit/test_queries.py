@@ -3,10 +3,10 @@ from collections import defaultdict
 
 import numpy as np
 
-from hyperfact.batches import FactBatch
-from hyperfact.facts import Fact, Slot
-from hyperfact.hkg import HKG
-from hyperfact.queries import KnownAnswers, Queries
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.facts import Fact, Slot
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.queries import KnownAnswers, Queries
 from tests.support.graphs import random_graph
 
 _Key = tuple[object, ...]

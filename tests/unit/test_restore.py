@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
-from hyperfact.kg import KG, Kind
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import KG, Kind
 from hyperfact.transforms import REASONS, NotInImageError, equivalent, plain, restore
 
 S_R_O = Fact("s", "r", "o")

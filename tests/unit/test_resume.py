@@ -28,9 +28,9 @@ from hyperfact.errors import (
 )
 from hyperfact.experiment import open_run, resume, run
 from hyperfact.fitting import Epoch, Event, Fit, Interruption
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.provenance import passport
-from hyperfact.storage import RunLock
+from hyperfact.system.lock import RunLock
 from hyperfact.training import Report, Trainer
 from tests.support.crashes import Crash, before_each_call, crash_config, frozen, outcome
 from tests.unit.test_experiment import splits_of

@@ -10,7 +10,7 @@ import pytest
 
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.fitting import Event
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
 from hyperfact.studies import STUDIES, Cell, Cells, Desk, Plan, plots
 from hyperfact.studies.paper import reported, rows_of
 from hyperfact.studies.recipes import recipe

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperfact.errors import FactSyntaxError
-from hyperfact.facts import Fact, Literal, Slot
-from hyperfact.queries import read_fact, read_question
+from hyperfact.graph.facts import Fact, Literal, Slot
+from hyperfact.graph.queries import read_fact, read_question
 from tests.support.graphs import hkgs
 from tests.support.names import HOSTILE
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact.batches import FactBatch
 from hyperfact.errors import FormatError, MissingExtraError, UnknownNameError, UserError
+from hyperfact.graph.batches import FactBatch
 from hyperfact.predict import Predictor
 from hyperfact.predict.answers import Request
 from hyperfact.takeaway import answer_file, export_index, export_run, export_scorer

@@ -8,8 +8,8 @@ import pytest
 
 from hyperfact.data import load
 from hyperfact.errors import ConfigError, DataError, UnknownNameError
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
 from hyperfact.transforms import (
     MODES,
     equivalent,

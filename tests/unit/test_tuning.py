@@ -10,7 +10,7 @@ import pytest
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 from hyperfact.evaluation import evaluate
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.tuning import SPACES, changed, tune, usable
 from tests.support.runs import league, league_config
 

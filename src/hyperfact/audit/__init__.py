@@ -10,7 +10,7 @@ from hyperfact.audit.findings import Audit, Finding, percent
 from hyperfact.audit.kinds import KINDS, SEVERITIES, Kind
 from hyperfact.audit.repair import Cleaned, Removed, clean
 from hyperfact.audit.view import View
-from hyperfact.hkg import Splits
+from hyperfact.graph.hkg import Splits
 
 #: Every check.
 CHECKS: tuple[Callable[[View], Iterator[Finding]], ...] = (

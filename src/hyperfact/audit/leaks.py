@@ -7,7 +7,7 @@ import numpy as np
 
 from hyperfact.audit.findings import Finding
 from hyperfact.audit.view import SHOWN, Mask, View, among
-from hyperfact.ragged import Array
+from hyperfact.graph.ragged import Array
 
 #: Valid and test are called the same when they share more than this of the larger one.
 SAME_SHARE = 0.9

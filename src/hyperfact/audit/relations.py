@@ -12,8 +12,8 @@ import numpy as np
 
 from hyperfact.audit.findings import Finding, percent
 from hyperfact.audit.view import Mask, View
-from hyperfact.facts import show
-from hyperfact.ragged import Array, Places, places_of
+from hyperfact.graph.facts import show
+from hyperfact.graph.ragged import Array, Places, places_of
 
 THRESHOLD = 0.8  # share of pairs from which a rule counts
 SUPPORT = 10  # pairs that a relation needs before anything is said about it

@@ -10,7 +10,7 @@ from hyperfact.audit.leaks import unseen_entity_rows, unseen_relation_rows
 from hyperfact.audit.shapes import twin_rows
 from hyperfact.audit.view import Mask, View, among
 from hyperfact.errors import DataError
-from hyperfact.hkg import Splits
+from hyperfact.graph.hkg import Splits
 
 _SEEN_FACT = "the fact stands in {splits}"
 _SEEN_TRIPLE = "the primary triple stands in {splits}"

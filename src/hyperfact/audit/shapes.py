@@ -9,7 +9,7 @@ import numpy as np
 from hyperfact.audit.findings import Finding
 from hyperfact.audit.kinds import KINDS
 from hyperfact.audit.view import Mask, View, among
-from hyperfact.facts import Literal, show
+from hyperfact.graph.facts import Literal, show
 
 
 def repeats(view: View) -> Iterator[Finding]:

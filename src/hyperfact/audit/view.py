@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from hyperfact.audit.findings import Finding
 from hyperfact.audit.kinds import KINDS
-from hyperfact.facts import show
-from hyperfact.hkg import HKG, Columns, Splits
-from hyperfact.ragged import Array, Places, Table, group, offsets_of, owners_of
+from hyperfact.graph.facts import show
+from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.ragged import Array, Places, Table, group, offsets_of, owners_of
 
 Mask = NDArray[np.bool_]
 

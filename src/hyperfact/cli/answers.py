@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hyperfact.cli.common import note, print_table, print_text
-from hyperfact.facts import show
+from hyperfact.graph.facts import show
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.explain import Explanation, WhatIf

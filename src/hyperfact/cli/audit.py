@@ -25,10 +25,10 @@ from hyperfact.cli.common import (
 )
 from hyperfact.cli.data import load_noted
 from hyperfact.data import find_files, write
-from hyperfact.data.output import write_texts
 from hyperfact.errors import DataError, UserError
-from hyperfact.hkg import Splits
+from hyperfact.graph.hkg import Splits
 from hyperfact.stats import stats_of
+from hyperfact.system.output import write_texts
 
 _LONGEST = 400  # characters of one example on a terminal
 _LOOK = {LEAK: "bold red", WARNING: "yellow", INFO: "cyan", OK: "green"}

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from hyperfact import __version__
 from hyperfact.errors import HyperfactError
-from hyperfact.memory import keep_freed_memory
+from hyperfact.system.memory import keep_freed_memory
 
 app = typer.Typer(
     name="hyperfact",

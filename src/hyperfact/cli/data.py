@@ -23,7 +23,7 @@ from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
 from hyperfact.data.bundle import BUNDLED
 from hyperfact.data.formats import FORMATS
 from hyperfact.errors import UnknownNameError
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.stats import Stats, stats_of
 
 

@@ -15,7 +15,7 @@ from hyperfact.data import load
 from hyperfact.stats import stats_of
 
 if TYPE_CHECKING:
-    from hyperfact.hkg import Splits
+    from hyperfact.graph.hkg import Splits
 
 _PERSON = "Hank Aaron"
 _MODEL: dict[str, dict[str, Any]] = {  # small and quick; no setting for good results
@@ -90,7 +90,7 @@ def _train(splits: "Splits", path: Path, epochs: int) -> Path:
     from hyperfact.cli.signals import interruptible
     from hyperfact.experiment import run
     from hyperfact.report import page
-    from hyperfact.storage import write_atomically
+    from hyperfact.system.writing import write_atomically
 
     print_text(f"\n-- Train TransEQ on it for {epochs} epochs (hyperfact train)\n")
     tree = {**_MODEL, "training": {**_MODEL["training"], "epochs": epochs}}

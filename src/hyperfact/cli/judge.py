@@ -13,7 +13,7 @@ from hyperfact.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.evaluation import Comparison, Policy, Ranks
-    from hyperfact.hkg import HKG, Splits
+    from hyperfact.graph.hkg import HKG, Splits
 
 RunPath = Annotated[
     Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
@@ -73,7 +73,7 @@ def evaluate_(
     """
     from hyperfact.cli.learn import set_threads
     from hyperfact.experiment import about_ranks, evaluate_split, open_run, policy_of
-    from hyperfact.storage import write_table
+    from hyperfact.system.tables import write_table
 
     set_threads(threads)
     if ranks is not None and ranks.exists():
@@ -204,7 +204,7 @@ def _check_split(split: str, splits: "Splits") -> None:
 def _stored_ranks(path: Path, split: str) -> "tuple[Ranks, dict[str, Any]]":
     from hyperfact.artifacts import RANKS
     from hyperfact.evaluation import Ranks
-    from hyperfact.storage import read_table
+    from hyperfact.system.tables import read_table
 
     file = path / RANKS.format(split=split) if path.is_dir() else path
     names = [*Ranks.__dataclass_fields__]

@@ -11,7 +11,7 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
-    from hyperfact.hkg import Splits
+    from hyperfact.graph.hkg import Splits
 
 config_app = typer.Typer(help="Look at configurations.", no_args_is_help=True)
 app.add_typer(config_app, name="config")

@@ -98,7 +98,7 @@ def epoch_line(event: "Epoch") -> str:
 
 def memory_text() -> str:
     """The most memory that this process has used so far."""
-    from hyperfact.memory import peak_memory
+    from hyperfact.system.memory import peak_memory
 
     return f"{peak_memory() / 1e9:.2f} GB"
 

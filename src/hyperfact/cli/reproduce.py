@@ -15,7 +15,7 @@ from hyperfact.errors import UnknownNameError, UserError
 
 if TYPE_CHECKING:
     from hyperfact.experiment import Watch
-    from hyperfact.hkg import HKG, Splits
+    from hyperfact.graph.hkg import HKG, Splits
     from hyperfact.studies import Cell, Plan, Study
 
 

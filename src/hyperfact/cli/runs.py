@@ -120,7 +120,7 @@ def report(
     """
     from hyperfact.catalog import look
     from hyperfact.report import page
-    from hyperfact.storage import write_atomically
+    from hyperfact.system.writing import write_atomically
 
     target = out if out is not None else path / "report.html"
     write_atomically(target, page(look(path)).encode("utf-8"))

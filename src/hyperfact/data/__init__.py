@@ -9,10 +9,10 @@ from hyperfact.data.benchmarks import BENCHMARKS, locate
 from hyperfact.data.builder import LITERAL_POLICIES, FactBuilder, ReadReport
 from hyperfact.data.bundle import BUNDLED, bundled_files
 from hyperfact.data.formats import FORMATS, Format, find_format, recognise
-from hyperfact.data.output import staged
-from hyperfact.data.source import Fault, Source
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.system.output import staged
+from hyperfact.system.source import Fault, Source
 
 logger = logging.getLogger("hyperfact")
 _SPLIT = re.compile(r"(?:^|[^a-z])(train|valid|val|dev|test|aux)(?:[^a-z]|$)")

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files as package_files
 from pathlib import Path
 
-from hyperfact.data.output import staged, write_texts
 from hyperfact.errors import DataError, StorageError
+from hyperfact.system.output import staged, write_texts
 
 _HOST = "https://raw.githubusercontent.com"
 _RECORDED = "recorded-checksums.json"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hyperfact.data.source import Fault
-from hyperfact.facts import Derived, Literal, Vocabulary, name_order
-from hyperfact.hkg import HKG, Columns, Splits
-from hyperfact.ragged import Ids, Places, offsets_of, owners_of
+from hyperfact.graph.facts import Derived, Literal, Vocabulary, name_order
+from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.ragged import Ids, Places, offsets_of, owners_of
+from hyperfact.system.source import Fault
 
 LITERAL_POLICIES = ("keep", "drop", "error")
 _DROPPED = -1

@@ -10,10 +10,10 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperfact.batches import FactBatch
-from hyperfact.kg import Representations
+from hyperfact.config import Section
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.kg import Representations
 from hyperfact.roles import role_numbers
-from hyperfact.settings import Section
 
 ALL = slice(None)
 _BLOCK = 192  # columns; a multiple of every block that products are computed in

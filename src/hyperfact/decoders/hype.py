@@ -6,7 +6,6 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from hyperfact.batches import FactBatch
 from hyperfact.decoders.base import (
     ALL,
     Decoder,
@@ -19,7 +18,8 @@ from hyperfact.decoders.base import (
     units,
     vectors_of,
 )
-from hyperfact.kg import Representations
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.kg import Representations
 from hyperfact.noise import dropout
 
 

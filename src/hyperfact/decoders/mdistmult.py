@@ -7,7 +7,6 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from hyperfact.batches import FactBatch
 from hyperfact.decoders.base import (
     ALL,
     Decoder,
@@ -22,7 +21,8 @@ from hyperfact.decoders.base import (
     vectors_of,
 )
 from hyperfact.errors import ConfigError
-from hyperfact.kg import Representations
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.kg import Representations
 from hyperfact.noise import dropout
 
 _TINY = 1e-30

@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperfact.batches import FactBatch
+from hyperfact.config import Section
 from hyperfact.decoders.base import (
     ALL,
     Decoder,
@@ -18,9 +18,9 @@ from hyperfact.decoders.base import (
     rows_of,
     vectors_of,
 )
-from hyperfact.kg import Representations
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.kg import Representations
 from hyperfact.noise import dropout
-from hyperfact.settings import Section
 
 
 class MTransHSettings(Section):

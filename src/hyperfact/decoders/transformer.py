@@ -7,12 +7,12 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperfact.batches import FactBatch
+from hyperfact.config import Section
 from hyperfact.decoders.base import ALL, Decoder, LinearForm, rows_of, vectors_of
 from hyperfact.errors import ConfigError
-from hyperfact.kg import Representations
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.kg import Representations
 from hyperfact.noise import dropout
-from hyperfact.settings import Section
 
 _SUBJECT, _OBJECT, _VALUE, _RELATION, _ATTRIBUTE = range(5)
 

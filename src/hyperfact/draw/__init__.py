@@ -9,8 +9,8 @@ from hyperfact.draw.svg import Group, Picture, box_width, picture
 from hyperfact.draw.text import width
 from hyperfact.draw.views import StarStyle, clique, hyperedge, star, triple
 from hyperfact.errors import UserError
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
 from hyperfact.transforms import TRANSFORMS, verify
 
 _GAP = 28.0

@@ -6,7 +6,7 @@ from math import cos, pi, sin
 
 from hyperfact.draw.svg import BOX_HEIGHT, HUES, Group, Point, box_width
 from hyperfact.draw.text import fit, width
-from hyperfact.facts import Fact
+from hyperfact.graph.facts import Fact
 
 ROW = 34.0
 SHOWN = 24  # qualifiers; more are counted, not drawn

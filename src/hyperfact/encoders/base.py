@@ -6,8 +6,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from hyperfact.kg import KG, Representations
-from hyperfact.settings import Section
+from hyperfact.config import Section
+from hyperfact.graph.kg import KG, Representations
 
 
 class Encoder(nn.Module, ABC):

@@ -9,8 +9,8 @@ from hyperfact.encoders.compositions import Composition, fold
 from hyperfact.encoders.layers import LayerSettings, NodeInput, Update
 from hyperfact.encoders.view import GraphView, Normaliser
 from hyperfact.errors import ConfigError
+from hyperfact.graph.kg import KG, Representations
 from hyperfact.kernels.compose import compose_aggregate
-from hyperfact.kg import KG, Representations
 from hyperfact.noise import dropout
 
 

@@ -8,11 +8,11 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hyperfact.config import Section
 from hyperfact.encoders.base import columns, table
 from hyperfact.encoders.mediators import MediatorInput
-from hyperfact.kg import KG
+from hyperfact.graph.kg import KG
 from hyperfact.noise import dropout
-from hyperfact.settings import Section
 
 Activation = Literal["identity", "relu", "tanh"]
 

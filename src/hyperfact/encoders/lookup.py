@@ -4,9 +4,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from hyperfact.config import Section
 from hyperfact.encoders.base import Encoder, columns, table
-from hyperfact.kg import KG, Representations
-from hyperfact.settings import Section
+from hyperfact.graph.kg import KG, Representations
 
 
 class LookupSettings(Section):

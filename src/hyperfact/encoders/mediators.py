@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from hyperfact.encoders.base import table
 from hyperfact.errors import DataError
-from hyperfact.kg import KG
+from hyperfact.graph.kg import KG
 
 
 def shared_size(alpha: float, dim: int) -> int:

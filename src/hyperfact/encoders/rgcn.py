@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from hyperfact.encoders.base import Encoder, columns, glorot, table
 from hyperfact.encoders.layers import LayerSettings, NodeInput, Update
 from hyperfact.errors import ConfigError
+from hyperfact.graph.kg import KG, Representations
 from hyperfact.kernels.basis import aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate
-from hyperfact.kernels.graph import EdgeIndex
-from hyperfact.kg import KG, Representations
+from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.noise import dropout
 
 

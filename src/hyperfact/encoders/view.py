@@ -5,8 +5,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from hyperfact.kernels.graph import EdgeIndex
-from hyperfact.kg import KG
+from hyperfact.graph.kg import KG
+from hyperfact.kernels.edges import EdgeIndex
 
 Normaliser = Literal["symmetric", "mean", "published"]
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from hyperfact.errors import UserError
 from hyperfact.evaluation.policy import FilterRule, Policy
-from hyperfact.hkg import HKG, Columns, Splits
-from hyperfact.queries import KnownAnswers, Queries
-from hyperfact.ragged import Array, Ids, Places, Table, offsets_of, owners_of
+from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.queries import KnownAnswers, Queries
+from hyperfact.graph.ragged import Array, Ids, Places, Table, offsets_of, owners_of
 
 _NO_IDS: Ids = np.zeros(0, dtype=np.int32)
 

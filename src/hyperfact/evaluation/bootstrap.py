@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hyperfact.ragged import Array
+from hyperfact.graph.ragged import Array
 
 RESAMPLES, LEVEL = 1000, 0.95
 _CELLS = 2**22  # draws that exist at once

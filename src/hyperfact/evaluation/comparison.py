@@ -9,7 +9,7 @@ from hyperfact.errors import DataError
 from hyperfact.evaluation.bootstrap import RESAMPLES, Interval, interval, resampled_means
 from hyperfact.evaluation.policy import Ties
 from hyperfact.evaluation.ranks import Ranks
-from hyperfact.ragged import Array
+from hyperfact.graph.ragged import Array
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from hyperfact.decoders.base import put
 from hyperfact.evaluation.evaluator import evaluate
 from hyperfact.evaluation.promises import SCORES, Case, Make, scores_of
 from hyperfact.evaluation.ranking import Limits
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG
-from hyperfact.queries import KnownAnswers
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.queries import KnownAnswers
 
 
 def _repeat(case: Case) -> bool:

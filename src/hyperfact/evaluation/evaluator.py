@@ -11,16 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperfact.batches import FactBatch
 from hyperfact.evaluation.background import Background
 from hyperfact.evaluation.policy import Policy
 from hyperfact.evaluation.ranking import Limits, Rivals, Scorer, count_all
 from hyperfact.evaluation.ranks import Ranks, check_invariants
 from hyperfact.evaluation.result import Evaluation
-from hyperfact.hkg import HKG
-from hyperfact.kg import Representations
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import Representations
+from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.model import TransEQ
-from hyperfact.queries import KnownAnswers, Queries
 
 _SLOTS = {"all": (0, 1, 2), "so": (0, 1), "subject": (0,), "object": (1,), "value": (2,)}
 

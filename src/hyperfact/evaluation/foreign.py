@@ -11,10 +11,10 @@ from hyperfact.evaluation.evaluator import asked_queries, conclude
 from hyperfact.evaluation.policy import Policy
 from hyperfact.evaluation.ranking import Rivals, without
 from hyperfact.evaluation.result import Evaluation
-from hyperfact.facts import Slot
-from hyperfact.hkg import HKG
-from hyperfact.queries import Queries
-from hyperfact.ragged import Array, Places, owners_of
+from hyperfact.graph.facts import Slot
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.queries import Queries
+from hyperfact.graph.ragged import Array, Places, owners_of
 
 Missing = Literal["error", "worst"]
 

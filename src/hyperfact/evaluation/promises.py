@@ -8,15 +8,15 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
-from hyperfact.batches import FactBatch
 from hyperfact.decoders.base import put
 from hyperfact.evaluation.evaluator import evaluate, evaluating
 from hyperfact.evaluation.ranking import Limits
-from hyperfact.hkg import HKG
-from hyperfact.kg import Representations
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import Representations
+from hyperfact.graph.queries import KnownAnswers, Queries
+from hyperfact.graph.ragged import Array
 from hyperfact.model import TransEQ
-from hyperfact.queries import KnownAnswers, Queries
-from hyperfact.ragged import Array
 
 Make = Callable[[HKG], TransEQ]
 _NEAR = 1e-5  # relative, C3

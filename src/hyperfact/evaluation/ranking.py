@@ -7,14 +7,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperfact.batches import FactBatch
 from hyperfact.errors import NumericalError
 from hyperfact.evaluation.background import Filter
-from hyperfact.facts import Slot
-from hyperfact.hkg import HKG
-from hyperfact.kernels.ranking import count_rivals
-from hyperfact.queries import Queries
-from hyperfact.ragged import Array, Groups, Ids, Places, group, offsets_of, owners_of, places_of
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.facts import Slot
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.queries import Queries
+from hyperfact.graph.ragged import (
+    Array,
+    Groups,
+    Ids,
+    Places,
+    group,
+    offsets_of,
+    owners_of,
+    places_of,
+)
+from hyperfact.kernels.rivals import count_rivals
 
 #: Scores of these candidates in the asked slot of each fact.  # (batch, candidates)
 Scorer = Callable[[FactBatch, Tensor, slice], Tensor]

@@ -8,7 +8,7 @@ import numpy as np
 
 from hyperfact.errors import DataError, HyperfactError
 from hyperfact.evaluation.policy import Ties
-from hyperfact.ragged import Array
+from hyperfact.graph.ragged import Array
 
 HITS = (1, 3, 10)
 _SHARE = {"optimistic": 0.0, "realistic": 0.5, "pessimistic": 1.0}

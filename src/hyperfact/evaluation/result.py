@@ -17,7 +17,7 @@ from hyperfact.evaluation.bootstrap import (
 from hyperfact.evaluation.policy import Policy
 from hyperfact.evaluation.ranks import HITS, Metrics, Ranks, mrr_by_ties
 from hyperfact.evaluation.slices import NOT_SEEN, Asked, slices_of
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
 
 #: A larger gap between the best and the worst place among equals deserves a warning.
 TIE_GAP = 0.001

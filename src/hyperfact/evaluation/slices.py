@@ -8,9 +8,9 @@ import numpy as np
 from hyperfact.errors import UnknownNameError
 from hyperfact.evaluation.background import mark
 from hyperfact.evaluation.ranks import Ranks
-from hyperfact.hkg import HKG, Columns
-from hyperfact.queries import entity_at
-from hyperfact.ragged import Array, group
+from hyperfact.graph.hkg import HKG, Columns
+from hyperfact.graph.queries import entity_at
+from hyperfact.graph.ragged import Array, group
 
 KINDS = ("subject", "object", "value")
 SEEN, NOT_SEEN = "primary triple in train", "primary triple not in train"

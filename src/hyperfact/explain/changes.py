@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 from hyperfact.errors import FactSyntaxError, UserError
-from hyperfact.facts import Literal, show
+from hyperfact.graph.facts import Literal, show
+from hyperfact.graph.syntax import Token, parse
 from hyperfact.predict import RelationQuestion, write_any
 from hyperfact.predict.questions import AnyQuestion
-from hyperfact.syntax import Token, parse
 
 _ACTIONS = {"+": "add", "-": "remove"}
 

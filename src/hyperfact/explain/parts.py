@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from hyperfact.facts import show
+from hyperfact.graph.facts import show
+from hyperfact.graph.queries import BLANK_ID
 from hyperfact.predict import Place, Predictor
 from hyperfact.predict.questions import Asked
 from hyperfact.predict.scoring import Scorer
-from hyperfact.queries import BLANK_ID
 
 
 @dataclass(frozen=True)

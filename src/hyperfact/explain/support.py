@@ -17,12 +17,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperfact.evaluation import evaluating
-from hyperfact.facts import Fact
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.ragged import Array, owners_of
 from hyperfact.model import TransEQ
 from hyperfact.predict import Predictor
 from hyperfact.predict.fitting import scores_of
 from hyperfact.predict.questions import Asked
-from hyperfact.ragged import Array, owners_of
 
 _ANCHORS = 3  # nearest facts whose mediators the others are compared with
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperfact.data.output import staged, staged_file
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.exports.libkge import read_libkge, write_libkge
 from hyperfact.exports.memory import (
@@ -25,7 +24,8 @@ from hyperfact.exports.parquet import read_parquet, write_parquet
 from hyperfact.exports.rdf import read_rdf, write_reified, write_reifiers
 from hyperfact.exports.tables import Tables, kg_of, tables_of
 from hyperfact.exports.tsv import read_tsv, write_tsv
-from hyperfact.kg import KG
+from hyperfact.graph.kg import KG
+from hyperfact.system.output import staged, staged_file
 
 
 @dataclass(frozen=True)

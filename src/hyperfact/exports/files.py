@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hyperfact.data.output import write_lines
-from hyperfact.data.source import Source
 from hyperfact.errors import FormatError
 from hyperfact.exports.tables import Tables
-from hyperfact.ragged import Array
+from hyperfact.graph.ragged import Array
+from hyperfact.system.output import write_lines
+from hyperfact.system.source import Source
 
 ABOUT = "hyperfact.json"
 _FORMAT = "hyperfact kg 1"

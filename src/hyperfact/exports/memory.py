@@ -11,8 +11,8 @@ import numpy as np
 from hyperfact.errors import DataError, MissingExtraError
 from hyperfact.exports.identifiers import label_identifier, label_of, node_identifier, node_of
 from hyperfact.exports.tables import Label, Node, Tables, kg_of, tables_of
-from hyperfact.facts import Vocabulary
-from hyperfact.kg import KG, Kind
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.kg import KG, Kind
 
 
 def to_networkx(kg: KG) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from hyperfact.errors import FormatError, NotWritableError
 from hyperfact.exports.files import read_about, write_about
 from hyperfact.exports.tables import Label, Node, Tables, as_triples, names_of
-from hyperfact.ragged import Array
+from hyperfact.graph.ragged import Array
 
 _TRIPLES = {"source": "BIGINT", "relation": "BIGINT", "target": "BIGINT"}
 _NODES = {"type": "VARCHAR", "name": "VARCHAR"}

@@ -11,8 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from hyperfact.data.formats import reserved
-from hyperfact.data.formats.rdf_names import (
+from hyperfact.errors import FormatError, NotWritableError, UserError
+from hyperfact.exports.identifiers import FACT
+from hyperfact.exports.tables import MEDIATOR, OBJ, RELATION, SUB, Label, Node, Tables, type_of
+from hyperfact.graph import reserved
+from hyperfact.graph.facts import name_order
+from hyperfact.graph.kg import KG, TYPED, Kind
+from hyperfact.graph.ragged import Array
+from hyperfact.graph.rdf_terms import (
     OBJECT,
     PREDICATE,
     REIFIES,
@@ -23,14 +29,8 @@ from hyperfact.data.formats.rdf_names import (
     TermWriter,
     oxigraph,
 )
-from hyperfact.data.output import write_lines
-from hyperfact.data.source import Fault
-from hyperfact.errors import FormatError, NotWritableError, UserError
-from hyperfact.exports.identifiers import FACT
-from hyperfact.exports.tables import MEDIATOR, OBJ, RELATION, SUB, Label, Node, Tables, type_of
-from hyperfact.facts import name_order
-from hyperfact.kg import KG, TYPED, Kind
-from hyperfact.ragged import Array
+from hyperfact.system.output import write_lines
+from hyperfact.system.source import Fault
 
 _GRAPH = reserved.PREFIX + "graph"
 _TRANSFORMATION, _MODE = reserved.PREFIX + "transformation", reserved.PREFIX + "mode"

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hyperfact.errors import DataError, NotWritableError
-from hyperfact.facts import Derived, Literal, Vocabulary
-from hyperfact.kg import KG, TYPED, Kind, Kinds
-from hyperfact.ragged import Array, Ids
+from hyperfact.graph.facts import Derived, Literal, Vocabulary
+from hyperfact.graph.kg import KG, TYPED, Kind, Kinds
+from hyperfact.graph.ragged import Array, Ids
 
 #: What a relation of the KG is to the relation of the HKG that it comes from.
 RELATION, SUB, OBJ, PLACE = "relation", "sub", "obj", "place"

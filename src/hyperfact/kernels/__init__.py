@@ -5,8 +5,8 @@ from hyperfact.kernels.blocks import block_aggregate
 from hyperfact.kernels.compose import COMPOSITIONS, Composition, compose_aggregate
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16, softmax_cross_entropy
 from hyperfact.kernels.dropout import dropout
-from hyperfact.kernels.graph import EdgeIndex
-from hyperfact.kernels.ranking import RankCounts, count_rivals
+from hyperfact.kernels.edges import EdgeIndex
+from hyperfact.kernels.rivals import RankCounts, count_rivals
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
 
 __all__ = [

@@ -12,11 +12,11 @@ from torch.autograd.function import once_differentiable
 
 from hyperfact.errors import DataError
 from hyperfact.kernels import reference
+from hyperfact.kernels.buffers import array, empty_aligned
 from hyperfact.kernels.dispatch import apply, check_graph, has_kernels
-from hyperfact.kernels.graph import EdgeIndex, Grouping
+from hyperfact.kernels.edges import EdgeIndex, Grouping
 from hyperfact.kernels.jit import Array, kernel
 from hyperfact.kernels.matrices import MatrixAggregate
-from hyperfact.kernels.memory import array, empty_aligned
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
 

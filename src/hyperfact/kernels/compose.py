@@ -12,10 +12,10 @@ from torch.autograd.function import once_differentiable
 
 from hyperfact.errors import DataError, UnknownNameError
 from hyperfact.kernels import reference
+from hyperfact.kernels.buffers import array, empty_aligned
 from hyperfact.kernels.dispatch import apply, check_graph, has_kernels
-from hyperfact.kernels.graph import EdgeIndex, Grouping
+from hyperfact.kernels.edges import EdgeIndex, Grouping
 from hyperfact.kernels.jit import Array, kernel, prefetch_row
-from hyperfact.kernels.memory import array, empty_aligned
 from hyperfact.kernels.threads import parallel_for, parallel_rows, ragged_bounds
 
 Composition = Literal["sub", "mult", "rotate", "corr"]

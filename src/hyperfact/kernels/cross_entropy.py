@@ -12,8 +12,8 @@ from torch.autograd.function import once_differentiable
 
 from hyperfact.errors import DataError
 from hyperfact.kernels import reference
+from hyperfact.kernels.buffers import empty_aligned
 from hyperfact.kernels.dispatch import apply, has_kernels
-from hyperfact.kernels.memory import empty_aligned
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
 
 _BLOCK_BYTES = 16 * 2**20  # of logits: enough for the matrix products, small beside the rest

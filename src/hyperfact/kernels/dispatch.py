@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from hyperfact.errors import DataError
-from hyperfact.kernels.graph import EdgeIndex
+from hyperfact.kernels.edges import EdgeIndex
 
 
 def has_kernels(tensor: Tensor) -> bool:

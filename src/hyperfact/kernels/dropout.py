@@ -13,9 +13,9 @@ from torch.autograd.function import once_differentiable
 
 from hyperfact.errors import ConfigError
 from hyperfact.kernels import reference
+from hyperfact.kernels.buffers import array, empty_aligned
 from hyperfact.kernels.dispatch import apply, has_kernels
 from hyperfact.kernels.jit import Array, kernel
-from hyperfact.kernels.memory import array, empty_aligned
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
 _BLOCK = 1024  # elements under one 64-bit key

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from hyperfact.kernels.graph import EdgeIndex, Pairs
+from hyperfact.kernels.buffers import array, empty_aligned
+from hyperfact.kernels.edges import EdgeIndex, Pairs
 from hyperfact.kernels.jit import Array, kernel
-from hyperfact.kernels.memory import array, empty_aligned
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
 _CHUNK = 4096  # rows: 3 MB for 200 float32 columns

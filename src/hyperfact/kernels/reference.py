@@ -6,7 +6,7 @@ Written to be read: each function materialises whatever is convenient, a row per
 import torch
 from torch import Tensor
 
-from hyperfact.kernels.graph import EdgeIndex
+from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
 
 

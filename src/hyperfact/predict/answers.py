@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, overload
 
 from hyperfact.errors import UnknownNameError, UserError
-from hyperfact.facts import Vocabulary
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.ragged import Array
 from hyperfact.predict.questions import AnyQuestion, write_any
-from hyperfact.ragged import Array
 
 Known = Literal["mark", "remove", "hide", "only"]
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hyperfact.errors import UserError
-from hyperfact.facts import Fact
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.queries import Queries
+from hyperfact.graph.ragged import Table, group
 from hyperfact.predict.answers import Answers, Request
 from hyperfact.predict.questions import Asked, named, write_any
-from hyperfact.queries import Queries
-from hyperfact.ragged import Table, group
 
 if TYPE_CHECKING:
     from hyperfact.predict.predictor import Predictor

@@ -7,13 +7,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.queries import BLANK_ID, Queries
+from hyperfact.graph.ragged import owners_of
 from hyperfact.predict.calibration import LEAST, Calibration, fit
 from hyperfact.predict.knowledge import Knowledge
 from hyperfact.predict.questions import Asked
 from hyperfact.predict.scoring import Scorer
-from hyperfact.queries import BLANK_ID, Queries
-from hyperfact.ragged import owners_of
 
 Kind = Literal["entity", "relation"]
 _CELLS = {"entity": 2**25, "relation": 2**29}  # scores to make: all kept, or only summed over

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperfact.hkg import HKG, Columns, Splits
+from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.queries import BLANK_ID, KnownAnswers
+from hyperfact.graph.ragged import Array, Places, offsets_of, owners_of, places_of
 from hyperfact.predict.questions import Asked, table_of
-from hyperfact.queries import BLANK_ID, KnownAnswers
-from hyperfact.ragged import Array, Places, offsets_of, owners_of, places_of
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,15 @@ from hyperfact.artifacts import (
     read_run,
 )
 from hyperfact.assembly import load_data, precision_of, training_facts
-from hyperfact.config import ExperimentConfig
+from hyperfact.config import ExperimentConfig, member, settings_of
 from hyperfact.decoders import DECODERS
 from hyperfact.decoders.base import Decoder
 from hyperfact.encoders import ENCODERS
 from hyperfact.errors import DataError
-from hyperfact.hkg import Splits
-from hyperfact.kg import Representations
+from hyperfact.graph.hkg import Splits
+from hyperfact.graph.kg import Representations
 from hyperfact.predict.scoring import Scorer
 from hyperfact.roles import Roles
-from hyperfact.settings import member, settings_of
 from hyperfact.sidecar import Sidecar, check_same
 
 

@@ -12,8 +12,8 @@ from hyperfact.artifacts import Stored
 from hyperfact.assembly import build, training_facts
 from hyperfact.config import ExperimentConfig
 from hyperfact.experiment import Run, representations
-from hyperfact.facts import Vocabulary
-from hyperfact.hkg import Splits
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.hkg import Splits
 from hyperfact.model import TransEQ
 from hyperfact.predict.answers import Answers, Known, Request
 from hyperfact.predict.calibration import Calibration

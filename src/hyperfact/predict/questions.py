@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperfact.batches import FactBatch
 from hyperfact.errors import FactSyntaxError
-from hyperfact.facts import Fact, Literal, Vocabulary, show
-from hyperfact.queries import BLANK_ID, Question, read_question
-from hyperfact.ragged import Table, offsets_of
-from hyperfact.syntax import BLANK, Token, parse
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.facts import Fact, Literal, Vocabulary, show
+from hyperfact.graph.queries import BLANK_ID, Question, read_question
+from hyperfact.graph.ragged import Table, offsets_of
+from hyperfact.graph.syntax import BLANK, Token, parse
 
 
 @dataclass(frozen=True)

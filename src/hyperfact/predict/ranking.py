@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from hyperfact.errors import NumericalError
-from hyperfact.facts import Vocabulary
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.ragged import Array, owners_of
 from hyperfact.predict.answers import Answers, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.knowledge import KnownRows
 from hyperfact.predict.questions import AnyQuestion
 from hyperfact.predict.scoring import top
-from hyperfact.ragged import Array, owners_of
 
 _NONE = float("-inf")  # no candidate
 _ROWS = 8

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from hyperfact.batches import FactBatch
 from hyperfact.decoders.base import Decoder
-from hyperfact.kg import Representations, StandIns
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.kg import Representations, StandIns
+from hyperfact.graph.queries import BLANK_ID
 from hyperfact.model import Precision
 from hyperfact.predict.questions import Asked, batch_of
-from hyperfact.queries import BLANK_ID
 
 _BLOCK = 192  # rows of a table of products, as in `even_products`
 _EVEN = 4  # fewer queries at once are multiplied in another order, and get other bits

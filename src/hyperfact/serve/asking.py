@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hyperfact.errors import UserError
-from hyperfact.facts import Fact, Vocabulary
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Fact, Vocabulary
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.queries import Question
 from hyperfact.predict import Predictor, RelationQuestion, write_any
 from hyperfact.predict.questions import AnyQuestion
-from hyperfact.queries import Question
 from hyperfact.serve.shown import Value, address
 
 QUALIFIERS = 24  # fields for so many at most

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from hyperfact.draw import draw_neighbourhood
 from hyperfact.errors import UserError
-from hyperfact.facts import Fact
+from hyperfact.graph.facts import Fact
 from hyperfact.serve.asking import State, blanked
 from hyperfact.serve.models import Served
 from hyperfact.serve.shown import LONGEST, address, frame, home_of

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from hyperfact.errors import StorageError, UnknownNameError, UserError
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.ragged import Array, owners_of, places_of
 from hyperfact.predict import Predictor
-from hyperfact.ragged import Array, owners_of, places_of
 
 Kind = Literal["entity", "relation"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

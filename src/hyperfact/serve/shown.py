@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from hyperfact import __version__
 from hyperfact.draw.text import visible
-from hyperfact.facts import Literal
+from hyperfact.graph.facts import Literal
 
 if TYPE_CHECKING:
     from hyperfact.serve.models import Served

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from hyperfact.facts import show
+from hyperfact.graph.facts import show
 from hyperfact.serve.app import Service
 from hyperfact.serve.batching import to_json
 from hyperfact.serve.exactness import same_together

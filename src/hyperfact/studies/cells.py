@@ -18,10 +18,10 @@ from hyperfact.errors import UserError
 from hyperfact.evaluation import evaluate
 from hyperfact.experiment import Run, Story, Watch, limits_of, open_run, resume, run
 from hyperfact.fitting import Epoch, Event, Guard, Open
-from hyperfact.hkg import Splits
-from hyperfact.memory import forget_peak, peak_memory
+from hyperfact.graph.hkg import Splits
 from hyperfact.provenance import processor, versions
-from hyperfact.storage import write_atomically
+from hyperfact.system.memory import forget_peak, peak_memory
+from hyperfact.system.writing import write_atomically
 
 
 def name_of(dataset: str, row: str, seed: int) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import hyperfact
 from hyperfact.config import ExperimentConfig
+from hyperfact.config.settings import override
 from hyperfact.errors import UserError
-from hyperfact.settings import override
 
 Changes = Mapping[str, Mapping[str, Any]]  # settings by section
 

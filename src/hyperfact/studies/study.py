@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.experiment import Watch
-from hyperfact.hkg import HKG
-from hyperfact.storage import write_atomically
+from hyperfact.graph.hkg import HKG
 from hyperfact.studies.cells import Cell, Cells, Outcome
 from hyperfact.studies.recipes import Changes, recipe
 from hyperfact.studies.tables import summary, to_csv, to_markdown
+from hyperfact.system.writing import write_atomically
 
 Budget = Literal["quick", "full"]
 QUICK_EPOCHS = 3

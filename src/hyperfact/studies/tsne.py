@@ -7,7 +7,7 @@ import numpy as np
 
 from hyperfact.errors import UserError
 from hyperfact.explain.support import mediators_of
-from hyperfact.ragged import Array
+from hyperfact.graph.ragged import Array
 from hyperfact.runs import Run
 from hyperfact.studies import plots
 from hyperfact.studies.cells import Outcome

@@ -16,11 +16,11 @@ from typing import Any
 
 import duckdb
 
-from hyperfact.data.output import staged_file
 from hyperfact.errors import FormatError, UnknownNameError, UserError
 from hyperfact.predict import Answers, Predictor, read_any
 from hyperfact.predict.answers import Request
 from hyperfact.predict.questions import AnyQuestion, Asked
+from hyperfact.system.output import staged_file
 
 _CHUNK = 8192
 _HINTS = 20  # unknown names for which the nearest one is searched: it takes long among many

@@ -17,12 +17,12 @@ import numpy as np
 from torch import Tensor
 
 from hyperfact.artifacts import MANIFEST
-from hyperfact.data.output import staged
 from hyperfact.errors import StorageError, UserError
-from hyperfact.facts import Literal, Vocabulary
+from hyperfact.graph.facts import Literal, Vocabulary
+from hyperfact.graph.ragged import Array
 from hyperfact.predict import Predictor
-from hyperfact.ragged import Array
 from hyperfact.sidecar import FOLDER
+from hyperfact.system.output import staged
 from hyperfact.takeaway.card import model_card
 from hyperfact.takeaway.scorer import export_scorer
 from hyperfact.takeaway.search import export_index

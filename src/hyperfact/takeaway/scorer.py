@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hyperfact.batches import FactBatch
 from hyperfact.decoders.base import Decoder
 from hyperfact.errors import UserError
-from hyperfact.hkg import HKG
-from hyperfact.kg import Representations, StandIns
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import Representations, StandIns
+from hyperfact.graph.ragged import Array
 from hyperfact.predict import Predictor
-from hyperfact.ragged import Array
 
 _SAMPLE = 64
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperfact.hkg import HKG, Columns
-from hyperfact.kg import KG, Kind, Provenance
-from hyperfact.ragged import Array, Ids, Places, offsets_of
+from hyperfact.graph.hkg import HKG, Columns
+from hyperfact.graph.kg import KG, Kind, Provenance
+from hyperfact.graph.ragged import Array, Ids, Places, offsets_of
 
 Mask = NDArray[np.bool_]
 

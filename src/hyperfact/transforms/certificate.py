@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from hyperfact.errors import HyperfactError
-from hyperfact.hkg import HKG
-from hyperfact.kg import KG, TYPED, Kind
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import KG, TYPED, Kind
 from hyperfact.transforms.loss import Loss, find_losses
 from hyperfact.transforms.restore import restore
 from hyperfact.transforms.table import transform

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hyperfact.hkg import HKG
-from hyperfact.kg import KG, Kind
-from hyperfact.ragged import Array, Ids, Places, offsets_of
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import KG, Kind
+from hyperfact.graph.ragged import Array, Ids, Places, offsets_of
 from hyperfact.transforms.blocks import Block, Triples, assemble, distinct
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hyperfact.hkg import HKG
-from hyperfact.kg import KG
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import KG
 from hyperfact.transforms.stars import MODES, twins
 from hyperfact.transforms.table import TRANSFORMS, transform
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hyperfact.hkg import HKG, Columns
-from hyperfact.kg import KG, Kind
-from hyperfact.ragged import Ids, Places, offsets_of, owners_of, places_of
+from hyperfact.graph.hkg import HKG, Columns
+from hyperfact.graph.kg import KG, Kind
+from hyperfact.graph.ragged import Ids, Places, offsets_of, owners_of, places_of
 from hyperfact.transforms.blocks import Mask, distinct
 
 

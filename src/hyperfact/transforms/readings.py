@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hyperfact.hkg import HKG
-from hyperfact.kg import KG, Kind
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import KG, Kind
 from hyperfact.transforms.blocks import Mask
 from hyperfact.transforms.cliques import clique_semantic
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hyperfact.errors import DataError
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG, Columns, union
-from hyperfact.kg import KG, TYPED, Kind
-from hyperfact.ragged import Array, Ids, Places, group, offsets_of
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG, Columns, union
+from hyperfact.graph.kg import KG, TYPED, Kind
+from hyperfact.graph.ragged import Array, Ids, Places, group, offsets_of
 from hyperfact.transforms.blocks import Mask, distinct
 from hyperfact.transforms.stars import MODES, equivalent, no_distinction
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from hyperfact.errors import UnknownNameError
-from hyperfact.hkg import HKG
-from hyperfact.kg import KG, Kind
-from hyperfact.ragged import Ids, owners_of
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import KG, Kind
+from hyperfact.graph.ragged import Ids, owners_of
 from hyperfact.transforms.blocks import Block, Mask, Triples, assemble
 
 #: How `equivalent` treats facts without qualifiers. See docs/concepts/lossless.md.

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from hyperfact.errors import ConfigError, UnknownNameError
-from hyperfact.hkg import HKG
-from hyperfact.kg import KG
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import KG
 from hyperfact.transforms.cliques import clique_plain, clique_semantic
 from hyperfact.transforms.stars import equivalent, no_distinction, plain
 

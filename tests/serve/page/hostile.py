@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 
 from hyperfact.experiment import run
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.predict import Predictor
 from tests.support.runs import folder, league_config
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperfact.errors import UserError
-from hyperfact.facts import Fact, Literal
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Fact, Literal
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.queries import Question
 from hyperfact.predict import Predictor, RelationQuestion, read_any
-from hyperfact.queries import Question
 from hyperfact.serve.asking import State, blanked, examples, form_of, question_of_form
 from tests.support.names import HOSTILE
 from tests.support.runs import league, untrained

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, expect
 
-from hyperfact.facts import show
+from hyperfact.graph.facts import show
 from hyperfact.serve.shown import short
 from tests.serve.page.hostile import PAYLOADS, RELATIONS, SHORT
 from tests.serve.page.watched import Watch, watched

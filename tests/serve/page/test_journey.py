@@ -5,8 +5,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
+from hyperfact.graph.queries import Question
 from hyperfact.predict import write_any
-from hyperfact.queries import Question
 from tests.serve.page.watched import Watch, watched
 from tests.support.runs import league
 

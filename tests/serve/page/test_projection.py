@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.predict import Predictor
 from hyperfact.serve import projection as module
 from hyperfact.serve.projection import principal, projection

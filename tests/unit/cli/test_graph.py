@@ -11,8 +11,8 @@ import pytest
 from hyperfact.cli import main
 from hyperfact.data import load, write
 from hyperfact.exports import KG_FORMATS, read_kg
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.transforms import TRANSFORMS, restore
 
 FACTS = [

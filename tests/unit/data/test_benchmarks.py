@@ -134,7 +134,7 @@ def test_real_benchmarks_have_their_sizes(name: str, sizes: list[int], entities:
 )
 def test_samples_of_other_repositories_are_recognised(file: str, name: str) -> None:
     from hyperfact.data.formats import recognise
-    from hyperfact.data.source import Source
+    from hyperfact.system.source import Source
 
     path = data_folder() / "format-samples" / file
     assert recognise(Source(path)).name == name

@@ -7,7 +7,7 @@ import pytest
 
 from hyperfact.data import load
 from hyperfact.data.formats import FORMATS, recognise
-from hyperfact.data.source import Source
+from hyperfact.system.source import Source
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "formats.md"
 SECTION = re.compile(r"^##+ ([a-z-]+)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)

@@ -8,8 +8,8 @@ import pytest
 from hyperfact.data import load, read, write
 from hyperfact.data.formats import recognise
 from hyperfact.errors import FormatError, NotWritableError
-from hyperfact.facts import Derived, Fact, Literal
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Derived, Fact, Literal
+from hyperfact.graph.hkg import HKG
 from tests.support.memory import MemorySource, read_bytes, read_or_refuse
 from tests.support.names import HOSTILE, LITERALS
 

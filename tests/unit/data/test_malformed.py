@@ -10,7 +10,7 @@ import pytest
 
 from hyperfact.cli import main
 from hyperfact.errors import FormatError
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
 from tests.support.memory import count_or_refuse, read_bytes, read_or_refuse
 
 #: Two good lines of each format that is read line by line.

@@ -7,11 +7,11 @@ import pytest
 
 from hyperfact.data import load, read, write
 from hyperfact.data.formats import FORMATS, recognise
-from hyperfact.data.formats.rdf_names import oxigraph
-from hyperfact.data.source import Source
 from hyperfact.errors import FormatError, MissingExtraError, NotWritableError
-from hyperfact.facts import Derived, Fact, Literal
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Derived, Fact, Literal
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.rdf_terms import oxigraph
+from hyperfact.system.source import Source
 from tests.support.graphs import nary_graph, random_graph
 from tests.support.memory import MemorySource, fill, read_bytes
 

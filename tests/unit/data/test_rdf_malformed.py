@@ -9,8 +9,8 @@ import pytest
 from hyperfact.data import load, write
 from hyperfact.data.formats import FORMATS
 from hyperfact.errors import FormatError
-from hyperfact.facts import Fact, Literal
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Fact, Literal
+from hyperfact.graph.hkg import HKG
 from tests.support.memory import read_bytes, read_or_refuse
 
 ALL = ["ntriples", "nquads", "turtle", "trig"]

@@ -10,10 +10,10 @@ import pytest
 
 from hyperfact.data import load, read, write
 from hyperfact.data.formats import recognise
-from hyperfact.data.source import Source
 from hyperfact.errors import NotWritableError
-from hyperfact.facts import Derived, Fact, Literal
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Derived, Fact, Literal
+from hyperfact.graph.hkg import HKG
+from hyperfact.system.source import Source
 from tests.support.memory import MemorySource, read_bytes
 from tests.support.names import HOSTILE, LITERALS
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hyperfact.errors import FormatError
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
 from tests.support.memory import read_bytes, read_or_refuse
 from tests.unit.data.test_wikidata import (
     EARTH,

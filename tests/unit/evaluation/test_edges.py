@@ -24,9 +24,9 @@ from hyperfact.evaluation import (
 )
 from hyperfact.evaluation.bootstrap import resampled_means
 from hyperfact.evaluation.slices import Asked, slices_of
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG, Splits
-from hyperfact.queries import KnownAnswers
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.queries import KnownAnswers
 from tests.support.models import random_facts
 from tests.support.oracle import scorer
 

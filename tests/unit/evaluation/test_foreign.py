@@ -5,8 +5,8 @@ import pytest
 
 from hyperfact.errors import DataError
 from hyperfact.evaluation import Background, GivenRanks, Policy, ScoredCandidates, judge
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG, Splits
 
 
 def small() -> Splits:

@@ -14,10 +14,10 @@ from hyperfact.evaluation import Background, Limits, Policy, rank_with
 from hyperfact.evaluation import ranking as ranking_module
 from hyperfact.evaluation.background import Filter
 from hyperfact.evaluation.policy import FilterRule
-from hyperfact.hkg import HKG, Columns
-from hyperfact.kernels.ranking import RankCounts, count_rivals
-from hyperfact.queries import KnownAnswers, Queries
-from hyperfact.ragged import Ids, Places, Table, offsets_of, owners_of
+from hyperfact.graph.hkg import HKG, Columns
+from hyperfact.graph.queries import KnownAnswers, Queries
+from hyperfact.graph.ragged import Ids, Places, Table, offsets_of, owners_of
+from hyperfact.kernels.rivals import RankCounts, count_rivals
 from tests.support.oracle import Case, count, random_splits, scorer
 
 FILTERS = ("exact", "ignore-qualifiers", "train-only", "none")

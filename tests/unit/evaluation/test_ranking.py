@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from hyperfact.batches import FactBatch
 from hyperfact.decoders import DECODERS
 from hyperfact.errors import HyperfactError, NumericalError, UnknownNameError, UserError
 from hyperfact.evaluation import (
@@ -20,10 +19,11 @@ from hyperfact.evaluation import (
     evaluate,
     rank_with,
 )
-from hyperfact.facts import Fact, Vocabulary
-from hyperfact.hkg import HKG, Splits
-from hyperfact.kg import Representations
-from hyperfact.queries import KnownAnswers
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.facts import Fact, Vocabulary
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.kg import Representations
+from hyperfact.graph.queries import KnownAnswers
 from tests.support.models import model_of, random_facts
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact.batches import FactBatch
 from hyperfact.errors import (
     DataError,
     FormatError,
@@ -33,10 +32,11 @@ from hyperfact.evaluation import (
 )
 from hyperfact.evaluation.bootstrap import resampled_means
 from hyperfact.evaluation.slices import NOT_SEEN, SEEN
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.queries import Queries
 from hyperfact.predictions import read_predictions
-from hyperfact.queries import Queries
 from tests.support.models import random_facts
 from tests.support.oracle import scorer
 

@@ -12,18 +12,23 @@ import torch
 
 from hyperfact import artifacts
 from hyperfact.cli import main
-from hyperfact.config import ExperimentConfig, ObjectiveConfig, OptimizerConfig, TrainingConfig
+from hyperfact.config import (
+    ExperimentConfig,
+    ObjectiveConfig,
+    OptimizerConfig,
+    TrainingConfig,
+)
 from hyperfact.encoders import ENCODERS
 from hyperfact.errors import DataError, NumericalError
 from hyperfact.evaluation import Background, Evaluation, Policy, Ranks, evaluate
 from hyperfact.experiment import Run, evaluate_split, open_run, run
-from hyperfact.facts import Fact
-from hyperfact.hkg import HKG, Splits
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.queries import KnownAnswers
 from hyperfact.model import TransEQ
 from hyperfact.objective import make_objective
-from hyperfact.queries import KnownAnswers
 from hyperfact.runs import save
-from hyperfact.storage import read_table
+from hyperfact.system.tables import read_table
 from hyperfact.training import Trainer
 from tests.support.models import model_of, random_facts
 

@@ -4,7 +4,7 @@ import torch
 
 from hyperfact.errors import DataError
 from hyperfact.kernels import EdgeIndex
-from hyperfact.kernels.graph import Grouping
+from hyperfact.kernels.edges import Grouping
 
 from .graphs import GRAPHS, graph, random_graph
 

@@ -15,8 +15,8 @@ from hyperfact.data.formats.rdf import NQUADS, NTRIPLES, TRIG, TURTLE
 from hyperfact.data.formats.roles import ROLES
 from hyperfact.data.formats.separated import STARE, TAB
 from hyperfact.data.formats.wikidata import WIKIDATA
-from hyperfact.data.source import Source
 from hyperfact.errors import FormatError, UnknownNameError
+from hyperfact.system.source import Source
 
 #: Every format a command may name. Adding one: a file beside this one, and a line here; the first
 #: format that recognises a file reads it, so the stricter ones come first.

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hyperfact.data.builder import FactBuilder, typed_text
-from hyperfact.data.output import write_lines
-from hyperfact.data.source import Source
 from hyperfact.errors import NotWritableError
-from hyperfact.facts import Literal
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Literal
+from hyperfact.graph.hkg import HKG
+from hyperfact.system.output import write_lines
+from hyperfact.system.source import Source
 
 
 @dataclass(frozen=True)

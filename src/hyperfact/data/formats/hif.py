@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats import reserved
 from hyperfact.data.formats.base import Format, labelled_rows, line_writer
 from hyperfact.data.formats.json_document import walk
-from hyperfact.data.source import Fault, Source
 from hyperfact.errors import FormatError
-from hyperfact.facts import Derived, Literal
-from hyperfact.hkg import HKG
+from hyperfact.graph import reserved
+from hyperfact.graph.facts import Derived, Literal
+from hyperfact.graph.hkg import HKG
+from hyperfact.system.source import Fault, Source
 
 _LISTS = frozenset({"incidences", "edges", "nodes"})
 _NETWORKS = ("directed", "undirected", "asc")

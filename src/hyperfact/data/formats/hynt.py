@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats.base import Format, line_writer
 from hyperfact.data.formats.separated import TAB, tab_lines, tab_reader
-from hyperfact.data.source import Source
 from hyperfact.errors import FormatError
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
+from hyperfact.system.source import Source
 
 _read_facts: Callable[[Source, FactBuilder], None] = tab_reader(skip=1)
 

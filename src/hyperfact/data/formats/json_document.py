@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from hyperfact.data.formats.json_rows import strict_json
-from hyperfact.data.source import Fault, Source
 from hyperfact.errors import FormatError
+from hyperfact.system.source import Fault, Source
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 Handle = Callable[[str, str, Any, int], None]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from hyperfact.data.source import Fault, Source, each_line
+from hyperfact.system.source import Fault, Source, each_line
 
 MAX_DEPTH = 64
 _DEEP = re.compile(r"[\[{]")

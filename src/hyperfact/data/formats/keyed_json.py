@@ -8,9 +8,9 @@ from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats.base import Format, labelled_rows, line_writer, plain_names
 from hyperfact.data.formats.json_rows import each_object, sample_objects, text_of
 from hyperfact.data.formats.roles import primary_places
-from hyperfact.data.source import Fault, Source
 from hyperfact.errors import NotWritableError
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
+from hyperfact.system.source import Fault, Source
 
 _COUNT = "N"
 _Parts = tuple[str, str, str, list[tuple[str, Any]]]  # subject, relation, object, other keys

@@ -17,11 +17,11 @@ from hyperfact.data.formats.kgtk_values import (
     relation_field,
     relation_of,
 )
-from hyperfact.data.source import Fault, Source
 from hyperfact.errors import FormatError
-from hyperfact.facts import Literal
-from hyperfact.hkg import HKG
-from hyperfact.ragged import Ids, offsets_of
+from hyperfact.graph.facts import Literal
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.ragged import Ids, offsets_of
+from hyperfact.system.source import Fault, Source
 
 _HEADER = ("node1", "label", "node2", "id")
 _ALIASES = {

@@ -8,11 +8,11 @@ KGTK text. `!` marks a literal that KGTK has no kind for.
 import re
 from collections.abc import Callable, Mapping
 
-from hyperfact.data.formats import reserved
 from hyperfact.data.formats.literal_forms import Form, form_of
 from hyperfact.data.formats.wikidata_values import XSD
-from hyperfact.data.source import Fault
-from hyperfact.facts import Derived, Literal
+from hyperfact.graph import reserved
+from hyperfact.graph.facts import Derived, Literal
+from hyperfact.system.source import Fault
 
 _ENTITY_URL = "http://www.wikidata.org/entity/"
 _ESCAPES = str.maketrans(

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from hyperfact.facts import Literal
+from hyperfact.graph.facts import Literal
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 _PLAIN = {"n": "\n", "r": "\r"}

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats.base import Format, labelled_rows, line_writer, plain_names
-from hyperfact.data.source import Fault, Source, each_line
 from hyperfact.errors import NotWritableError
-from hyperfact.facts import Derived, Fact
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Derived, Fact
+from hyperfact.graph.hkg import HKG
+from hyperfact.system.source import Fault, Source, each_line
 
 _INSTANCE = re.compile(r"instance\d+")
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats.base import Format, plain_names
 from hyperfact.data.formats.nary import joined_rows, split_relation
-from hyperfact.data.output import write_lines
-from hyperfact.data.source import Fault, Source, each_line
 from hyperfact.errors import FormatError, NotWritableError
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
+from hyperfact.system.output import write_lines
+from hyperfact.system.source import Fault, Source, each_line
 
 ENTITIES, RELATIONS = "entities.txt", "relations.txt"
 

@@ -12,10 +12,10 @@ from typing import Any
 from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats.base import Format, line_writer
 from hyperfact.data.formats.json_rows import each_object, sample_objects, text_of
-from hyperfact.data.source import Fault, Source
 from hyperfact.errors import NotWritableError
-from hyperfact.facts import Derived, Literal
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Derived, Literal
+from hyperfact.graph.hkg import HKG
+from hyperfact.system.source import Fault, Source
 
 _KEYS = ("subject", "relation", "object")
 _QUALIFIERS = "qualifiers"

@@ -13,11 +13,11 @@ import numpy as np
 
 from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats.base import Format
-from hyperfact.data.source import Source
 from hyperfact.errors import FormatError, NotWritableError, StorageError
-from hyperfact.facts import Derived, Literal, Vocabulary
-from hyperfact.hkg import HKG
-from hyperfact.ragged import Array, Ids, Places, offsets_of
+from hyperfact.graph.facts import Derived, Literal, Vocabulary
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.ragged import Array, Ids, Places, offsets_of
+from hyperfact.system.source import Source
 
 _MAGIC = b"PAR1"
 _DERIVED = "hyperfact.derived"

@@ -10,11 +10,11 @@ from functools import partial
 
 from hyperfact.data.formats.base import Format, labelled_rows, line_writer
 from hyperfact.data.formats.rdf_lines import read_lines
-from hyperfact.data.formats.rdf_names import REIFIES, TermWriter
 from hyperfact.data.formats.rdf_stream import read_stream
-from hyperfact.data.formats.reserved import DERIVED, NAME
-from hyperfact.data.source import Source
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.rdf_terms import REIFIES, TermWriter
+from hyperfact.graph.reserved import DERIVED, NAME
+from hyperfact.system.source import Source
 
 _PREFIXES = {"n": NAME, "d": DERIVED}
 _LOCAL = re.compile(r"(?:%[0-9A-F]{2}|[A-Za-z0-9_])(?:%[0-9A-F]{2}|[A-Za-z0-9_-])*")

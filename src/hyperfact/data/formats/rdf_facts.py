@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats import rdf_names, reserved
-from hyperfact.facts import Literal
-from hyperfact.ragged import Ids, Places, Table, group, offsets_of
+from hyperfact.graph import rdf_terms as rdf_names
+from hyperfact.graph import reserved
+from hyperfact.graph.facts import Literal
+from hyperfact.graph.ragged import Ids, Places, Table, group, offsets_of
 
 _NAMES = (rdf_names.SUBJECT, rdf_names.PREDICATE, rdf_names.OBJECT)
 

@@ -4,10 +4,10 @@ import re
 
 from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats.rdf_facts import NestedError, Triples
-from hyperfact.data.formats.rdf_names import REIFIES, TermReader
 from hyperfact.data.formats.rdf_stream import NESTED, QuadReader, reason_of
-from hyperfact.data.source import Fault, Source
 from hyperfact.errors import FormatError
+from hyperfact.graph.rdf_terms import REIFIES, TermReader
+from hyperfact.system.source import Fault, Source
 
 MAX_OPEN = 64  # triple terms that one line may open; thousands overflow the parser's stack
 _NODE = re.compile(r"<[^<>\s]*>|_:[A-Za-z0-9]+")

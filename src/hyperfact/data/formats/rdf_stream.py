@@ -4,11 +4,11 @@ import re
 from typing import Any
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats import rdf_names
 from hyperfact.data.formats.rdf_facts import NestedError, Triples
-from hyperfact.data.formats.rdf_names import TermReader
-from hyperfact.data.source import Fault, Source
 from hyperfact.errors import FormatError
+from hyperfact.graph import rdf_terms as rdf_names
+from hyperfact.graph.rdf_terms import TermReader
+from hyperfact.system.source import Fault, Source
 
 MAX_DEPTH = 500  # of triple terms; the parser overflows its stack at some ten thousand
 NESTED = "triple terms inside triple terms are no facts"

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats.base import Format, labelled_rows, line_writer, plain_names
-from hyperfact.data.source import Fault, Source, each_line
-from hyperfact.hkg import HKG
+from hyperfact.graph.hkg import HKG
+from hyperfact.system.source import Fault, Source, each_line
 
 
 def primary_places(roles: Sequence[str]) -> tuple[int, int]:

@@ -17,12 +17,12 @@ from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats.base import Format, line_writer
 from hyperfact.data.formats.json_document import walk
 from hyperfact.data.formats.json_rows import strict_json
-from hyperfact.data.formats.reserved import check_text
 from hyperfact.data.formats.wikidata_values import ENTITY, KINDS, PROPERTY, name_of, value_of
-from hyperfact.data.source import Fault, Source, each_line
 from hyperfact.errors import FormatError, NotWritableError
-from hyperfact.facts import Derived, Literal
-from hyperfact.hkg import HKG
+from hyperfact.graph.facts import Derived, Literal
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.reserved import check_text
+from hyperfact.system.source import Fault, Source, each_line
 
 _DOCUMENT = re.compile(r'\s*\{\s*(?:"(?:entities|success)"\s*:.*)?', re.DOTALL)
 _ENTITIES = re.compile(r'\s*\{\s*(?:"success"\s*:\s*1\s*,\s*)?"entities"\s*:\s*\{')

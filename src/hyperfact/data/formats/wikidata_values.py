@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hyperfact.data.formats.literal_forms import Form, form_of
-from hyperfact.data.source import Fault
-from hyperfact.facts import Literal
+from hyperfact.graph.facts import Literal
+from hyperfact.system.source import Fault
 
 ENTITY = re.compile(r"[QPEM][1-9]\d*|L[1-9]\d*(?:-[FS][1-9]\d*)?", re.ASCII)
 PROPERTY = re.compile(r"P[1-9]\d*", re.ASCII)

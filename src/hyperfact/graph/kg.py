@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperfact.facts import Vocabulary
-from hyperfact.fingerprints import name_hashes
-from hyperfact.ragged import Array, Ids, Places, owners_of, places_of
-from hyperfact.stars import Edges, digest, id_hashes, star_hashes
+from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.fingerprints import name_hashes
+from hyperfact.graph.mediator_hashes import Edges, digest, id_hashes, star_hashes
+from hyperfact.graph.ragged import Array, Ids, Places, owners_of, places_of
 
 if TYPE_CHECKING:
     from torch import Tensor

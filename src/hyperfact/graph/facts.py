@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any, ClassVar, Self, overload
 
 from hyperfact.errors import DataError, UnknownNameError
-from hyperfact.names import NameIndex
-from hyperfact.syntax import quote, quote_literal
+from hyperfact.graph.name_search import NameIndex
+from hyperfact.graph.syntax import quote, quote_literal
 
 
 class Literal(str):

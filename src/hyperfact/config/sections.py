@@ -12,8 +12,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator
 
-from hyperfact.errors import ConfigError
-from hyperfact.settings import (
+from hyperfact.config.settings import (
     Component,
     Section,
     override,
@@ -21,6 +20,7 @@ from hyperfact.settings import (
     settings_lines,
     validate,
 )
+from hyperfact.errors import ConfigError
 
 
 class EncoderChoice(Component):

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperfact.facts import Slot
-from hyperfact.hkg import HKG
-from hyperfact.ragged import Array, offsets_of, places_of
+from hyperfact.graph.facts import Slot
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.ragged import Array, offsets_of, places_of
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hyperfact.errors import FactSyntaxError
-from hyperfact.facts import Fact, Literal, Slot
-from hyperfact.hkg import HKG, Columns, union
-from hyperfact.ragged import (
+from hyperfact.graph.facts import Fact, Literal, Slot
+from hyperfact.graph.hkg import HKG, Columns, union
+from hyperfact.graph.ragged import (
     Array,
     Groups,
     Ids,
@@ -19,7 +19,7 @@ from hyperfact.ragged import (
     owners_of,
     places_of,
 )
-from hyperfact.syntax import Token, Written, parse
+from hyperfact.graph.syntax import Token, Written, parse
 
 BLANK_ID = -1  # stands where the asked entity stood; no entity has it
 

@@ -10,9 +10,9 @@ import duckdb
 import numpy as np
 
 from hyperfact.errors import DataError, StorageError
-from hyperfact.ragged import Array
-from hyperfact.storage.reading import parse_json
-from hyperfact.storage.writing import write_atomically
+from hyperfact.graph.ragged import Array
+from hyperfact.system.reading import parse_json
+from hyperfact.system.writing import write_atomically
 
 
 def write_table(path: Path, columns: Mapping[str, Array], about: Mapping[str, Any]) -> None:

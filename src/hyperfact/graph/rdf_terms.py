@@ -9,10 +9,10 @@ import re
 from importlib import import_module
 from typing import Any
 
-from hyperfact.data.formats import reserved
-from hyperfact.data.source import Fault
 from hyperfact.errors import MissingExtraError
-from hyperfact.facts import Derived, Literal
+from hyperfact.graph import reserved
+from hyperfact.graph.facts import Derived, Literal
+from hyperfact.system.source import Fault
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 REIFIES = RDF + "reifies"

@@ -13,11 +13,11 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperfact.columns import Columns, Repeats, canonical, check_ids, used
 from hyperfact.errors import DataError
-from hyperfact.facts import Fact, Vocabulary, name_order
-from hyperfact.fingerprints import digest_of, fact_hashes, name_hashes
-from hyperfact.ragged import Ids, Places, group, offsets_of, owners_of
+from hyperfact.graph.columns import Columns, Repeats, canonical, check_ids, used
+from hyperfact.graph.facts import Fact, Vocabulary, name_order
+from hyperfact.graph.fingerprints import digest_of, fact_hashes, name_hashes
+from hyperfact.graph.ragged import Ids, Places, group, offsets_of, owners_of
 
 __all__ = ["HKG", "Columns", "Splits", "union"]
 

@@ -6,9 +6,9 @@ under a prefix of ours. One text has one encoding, so that two identifiers never
 
 from urllib.parse import quote, unquote
 
-from hyperfact.data.source import Fault
 from hyperfact.errors import NotWritableError
-from hyperfact.facts import Derived, Literal
+from hyperfact.graph.facts import Derived, Literal
+from hyperfact.system.source import Fault
 
 PREFIX = "urn:hyperfact:"
 NAME = PREFIX + "name:"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hyperfact.fingerprints import Words, digest_of
-from hyperfact.ragged import Array, Hashes, mix
+from hyperfact.graph.fingerprints import Words, digest_of
+from hyperfact.graph.ragged import Array, Hashes, mix
 
 
 @dataclass(frozen=True)

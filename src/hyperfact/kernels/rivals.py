@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from hyperfact.kernels import reference
+from hyperfact.kernels.buffers import array
+from hyperfact.kernels.checks import check_ragged
 from hyperfact.kernels.dispatch import has_kernels
 from hyperfact.kernels.jit import Array, kernel
-from hyperfact.kernels.memory import array
-from hyperfact.kernels.ragged import check_ragged
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
 _BLOCK = 4096  # columns counted in 32 bits before they are added up

@@ -7,8 +7,17 @@ from functools import cached_property
 import numpy as np
 
 from hyperfact.errors import DataError
-from hyperfact.facts import Vocabulary, name_order
-from hyperfact.ragged import Array, Ids, Places, Table, group, offsets_of, owners_of, places_of
+from hyperfact.graph.facts import Vocabulary, name_order
+from hyperfact.graph.ragged import (
+    Array,
+    Ids,
+    Places,
+    Table,
+    group,
+    offsets_of,
+    owners_of,
+    places_of,
+)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperfact.columns import Columns
-from hyperfact.facts import Literal
-from hyperfact.ragged import Array, Hashes, mix
+from hyperfact.graph.columns import Columns
+from hyperfact.graph.facts import Literal
+from hyperfact.graph.ragged import Array, Hashes, mix
 
 Words = NDArray[np.uint64]  # (rows, 2): two independent 64-bit hashes a row
 

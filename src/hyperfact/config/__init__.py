@@ -1,0 +1,36 @@
+"""Settings: frozen sections, checked, read from and written to TOML.
+
+`settings` is the machinery, `sections` says what can be set; it may use what stands before it.
+"""
+
+from hyperfact.config.sections import (
+    CheckpointConfig,
+    DataConfig,
+    DecoderChoice,
+    EncoderChoice,
+    EvaluationConfig,
+    ExperimentConfig,
+    GraphConfig,
+    ObjectiveConfig,
+    OptimizerConfig,
+    TrainingConfig,
+)
+from hyperfact.config.settings import Component, HasSettings, Section, member, settings_of
+
+__all__ = [
+    "CheckpointConfig",
+    "Component",
+    "DataConfig",
+    "DecoderChoice",
+    "EncoderChoice",
+    "EvaluationConfig",
+    "ExperimentConfig",
+    "GraphConfig",
+    "HasSettings",
+    "ObjectiveConfig",
+    "OptimizerConfig",
+    "Section",
+    "TrainingConfig",
+    "member",
+    "settings_of",
+]
