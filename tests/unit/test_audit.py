@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperfact.audit import KINDS, Audit, audit_of, clean, percent, relations
-from hyperfact.audit.page import page
 from hyperfact.data import load
+from hyperfact.data.audit import KINDS, Audit, audit_of, clean, percent, relations
+from hyperfact.data.stats import stats_of
+from hyperfact.draw.pages.audit_page import page
 from hyperfact.errors import DataError
 from hyperfact.graph.facts import Fact, Literal
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.stats import stats_of
 from tests.support.audits import Counts, dataset, naive_counts
 from tests.support.benchmarks import data_folder
 from tests.support.names import HOSTILE

@@ -9,9 +9,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hyperfact.audit import SEVERITIES, Audit, Cleaned, Finding, audit_of, clean, percent
-from hyperfact.audit.kinds import INFO, LEAK, OK, WARNING
-from hyperfact.audit.page import page
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
@@ -25,9 +22,12 @@ from hyperfact.cli.common import (
 )
 from hyperfact.cli.data import load_noted
 from hyperfact.data import find_files, write
+from hyperfact.data.audit import SEVERITIES, Audit, Cleaned, Finding, audit_of, clean, percent
+from hyperfact.data.audit.kinds import INFO, LEAK, OK, WARNING
+from hyperfact.data.stats import stats_of
+from hyperfact.draw.pages.audit_page import page
 from hyperfact.errors import DataError, UserError
 from hyperfact.graph.hkg import Splits
-from hyperfact.stats import stats_of
 from hyperfact.system.output import write_texts
 
 _LONGEST = 400  # characters of one example on a terminal

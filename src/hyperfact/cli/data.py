@@ -22,9 +22,9 @@ from hyperfact.data import notes, read, write
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
 from hyperfact.data.bundle import BUNDLED
 from hyperfact.data.formats import FORMATS
+from hyperfact.data.stats import Stats, stats_of
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.stats import Stats, stats_of
 
 
 def load_noted(

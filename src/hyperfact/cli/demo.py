@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from hyperfact.audit import audit_of, percent
 from hyperfact.cli.audit import print_audit
 from hyperfact.cli.common import app, print_table, print_text
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
-from hyperfact.stats import stats_of
+from hyperfact.data.audit import audit_of, percent
+from hyperfact.data.stats import stats_of
 
 if TYPE_CHECKING:
     from hyperfact.graph.hkg import Splits

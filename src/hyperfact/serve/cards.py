@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hyperfact.data.stats import Stats, stats_of
 from hyperfact.serve.models import Served
 from hyperfact.serve.shown import frame
-from hyperfact.stats import Stats, stats_of
 
 _METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 _TITLES = {"mrr": "MRR", "hits@1": "Hits@1", "hits@3": "Hits@3", "hits@10": "Hits@10"}

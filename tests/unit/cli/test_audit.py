@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from hyperfact.audit import audit_of
 from hyperfact.cli import main
 from hyperfact.data import load, write
+from hyperfact.data.audit import audit_of
 from tests.support.audits import dataset
 
 TRAIN = """

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from hyperfact.data.formats.base import Format
+from hyperfact.data.formats.format import Format
 from hyperfact.data.formats.hif import HIF
 from hyperfact.data.formats.hynt import HYNT
 from hyperfact.data.formats.keyed_json import GRAN, HINGE, NALP

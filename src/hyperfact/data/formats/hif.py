@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats.base import Format, labelled_rows, line_writer
+from hyperfact.data.formats.format import Format, labelled_rows, line_writer
 from hyperfact.data.formats.json_document import walk
 from hyperfact.errors import FormatError
 from hyperfact.graph import reserved

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats.base import Format, line_writer
+from hyperfact.data.formats.format import Format, line_writer
 from hyperfact.data.formats.separated import TAB, tab_lines, tab_reader
 from hyperfact.errors import FormatError
 from hyperfact.graph.hkg import HKG

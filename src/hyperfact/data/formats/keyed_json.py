@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats.base import Format, labelled_rows, line_writer, plain_names
+from hyperfact.data.formats.format import Format, labelled_rows, line_writer, plain_names
 from hyperfact.data.formats.json_rows import each_object, sample_objects, text_of
 from hyperfact.data.formats.roles import primary_places
 from hyperfact.errors import NotWritableError

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats.base import Format, labelled_rows, line_writer
+from hyperfact.data.formats.format import Format, labelled_rows, line_writer
 from hyperfact.data.formats.kgtk_values import (
     entity_field,
     entity_of,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats.base import Format, labelled_rows, line_writer, plain_names
+from hyperfact.data.formats.format import Format, labelled_rows, line_writer, plain_names
 from hyperfact.errors import NotWritableError
 from hyperfact.graph.facts import Derived, Fact
 from hyperfact.graph.hkg import HKG

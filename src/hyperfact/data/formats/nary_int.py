@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats.base import Format, plain_names
+from hyperfact.data.formats.format import Format, plain_names
 from hyperfact.data.formats.nary import joined_rows, split_relation
 from hyperfact.errors import FormatError, NotWritableError
 from hyperfact.graph.hkg import HKG

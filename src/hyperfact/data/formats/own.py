@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats.base import Format, line_writer
+from hyperfact.data.formats.format import Format, line_writer
 from hyperfact.data.formats.json_rows import each_object, sample_objects, text_of
 from hyperfact.errors import NotWritableError
 from hyperfact.graph.facts import Derived, Literal

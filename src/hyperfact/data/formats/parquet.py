@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats.base import Format
+from hyperfact.data.formats.format import Format
 from hyperfact.errors import FormatError, NotWritableError, StorageError
 from hyperfact.graph.facts import Derived, Literal, Vocabulary
 from hyperfact.graph.hkg import HKG

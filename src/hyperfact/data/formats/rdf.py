@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from hyperfact.data.formats.base import Format, labelled_rows, line_writer
+from hyperfact.data.formats.format import Format, labelled_rows, line_writer
 from hyperfact.data.formats.rdf_lines import read_lines
 from hyperfact.data.formats.rdf_stream import read_stream
 from hyperfact.graph.hkg import HKG

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats.base import Format, labelled_rows, line_writer, plain_names
+from hyperfact.data.formats.format import Format, labelled_rows, line_writer, plain_names
 from hyperfact.graph.hkg import HKG
 from hyperfact.system.source import Fault, Source, each_line
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hyperfact.data.builder import FactBuilder
-from hyperfact.data.formats.base import Format, line_writer
+from hyperfact.data.formats.format import Format, line_writer
 from hyperfact.data.formats.json_document import walk
 from hyperfact.data.formats.json_rows import strict_json
 from hyperfact.data.formats.wikidata_values import ENTITY, KINDS, PROPERTY, name_of, value_of

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from hyperfact.audit.findings import Finding
-from hyperfact.audit.kinds import KINDS
-from hyperfact.audit.view import Mask, View, among
+from hyperfact.data.audit.findings import Finding
+from hyperfact.data.audit.kinds import KINDS
+from hyperfact.data.audit.view import Mask, View, among
 from hyperfact.graph.facts import Literal, show
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hyperfact.audit.leaks import unseen_entity_rows, unseen_relation_rows
-from hyperfact.audit.shapes import twin_rows
-from hyperfact.audit.view import Mask, View, among
+from hyperfact.data.audit.leaks import unseen_entity_rows, unseen_relation_rows
+from hyperfact.data.audit.shapes import twin_rows
+from hyperfact.data.audit.view import Mask, View, among
 from hyperfact.errors import DataError
 from hyperfact.graph.hkg import Splits
 

@@ -3,7 +3,7 @@
 from html import escape
 
 from hyperfact import __version__
-from hyperfact.audit.style import STYLE
+from hyperfact.draw.pages.style import STYLE
 
 _LONGEST = 400  # characters of one text
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

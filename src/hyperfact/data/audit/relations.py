@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hyperfact.audit.findings import Finding, percent
-from hyperfact.audit.view import Mask, View
+from hyperfact.data.audit.findings import Finding, percent
+from hyperfact.data.audit.view import Mask, View
 from hyperfact.graph.facts import show
 from hyperfact.graph.ragged import Array, Places, places_of
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hyperfact.audit.kinds import INFO, LEAK, OK, SEVERITIES, WARNING, Kind
+from hyperfact.data.audit.kinds import INFO, LEAK, OK, SEVERITIES, WARNING, Kind
 
 
 @dataclass(frozen=True)

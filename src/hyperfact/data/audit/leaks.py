@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from hyperfact.audit.findings import Finding
-from hyperfact.audit.view import SHOWN, Mask, View, among
+from hyperfact.data.audit.findings import Finding
+from hyperfact.data.audit.view import SHOWN, Mask, View, among
 from hyperfact.graph.ragged import Array
 
 #: Valid and test are called the same when they share more than this of the larger one.

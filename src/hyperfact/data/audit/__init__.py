@@ -5,11 +5,11 @@ A check is a function from a `View` to findings; adding one is a line in `CHECKS
 
 from collections.abc import Callable, Iterator
 
-from hyperfact.audit import leaks, relations, shapes
-from hyperfact.audit.findings import Audit, Finding, percent
-from hyperfact.audit.kinds import KINDS, SEVERITIES, Kind
-from hyperfact.audit.repair import Cleaned, Removed, clean
-from hyperfact.audit.view import View
+from hyperfact.data.audit import leaks, relations, shapes
+from hyperfact.data.audit.findings import Audit, Finding, percent
+from hyperfact.data.audit.kinds import KINDS, SEVERITIES, Kind
+from hyperfact.data.audit.repair import Cleaned, Removed, clean
+from hyperfact.data.audit.view import View
 from hyperfact.graph.hkg import Splits
 
 #: Every check.

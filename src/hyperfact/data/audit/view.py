@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperfact.audit.findings import Finding
-from hyperfact.audit.kinds import KINDS
+from hyperfact.data.audit.findings import Finding
+from hyperfact.data.audit.kinds import KINDS
 from hyperfact.graph.facts import show
 from hyperfact.graph.hkg import HKG, Columns, Splits
 from hyperfact.graph.ragged import Array, Places, Table, group, offsets_of, owners_of

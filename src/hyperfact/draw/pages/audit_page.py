@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from hyperfact.audit.findings import Audit, Finding, percent
-from hyperfact.audit.html import document, text
-from hyperfact.audit.kinds import INFO, LEAK, OK, WARNING
-from hyperfact.stats import SplitStats, Stats
+from hyperfact.data.audit.findings import Audit, Finding, percent
+from hyperfact.data.audit.kinds import INFO, LEAK, OK, WARNING
+from hyperfact.data.stats import SplitStats, Stats
+from hyperfact.draw.pages.html import document, text
 
 _COLOURS = ("train", "valid", "test", "aux")
 _ARITIES = 7  # rows of the arity chart; longer facts share the last one

@@ -1,0 +1,1 @@
+"""Every HTML page and report."""
