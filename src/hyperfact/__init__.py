@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from hyperfact.api import evaluate, train
     from hyperfact.data import load, write
     from hyperfact.draw import draw_fact, draw_facts, draw_neighbourhood, draw_transformations
-    from hyperfact.exports import read_kg, write_kg
     from hyperfact.graph.batches import FactBatch
     from hyperfact.graph.facts import Derived, Fact, Literal, Slot, Vocabulary
     from hyperfact.graph.hkg import HKG, Splits
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from hyperfact.graph.queries import KnownAnswers, Queries, Question, read_fact, read_question
     from hyperfact.predict import Predictor
     from hyperfact.transforms import Certificate, restore, transform, verify
+    from hyperfact.transforms.interchange import read_kg, write_kg
 
 __version__ = "0.1.0"
 
@@ -44,14 +44,14 @@ _PUBLIC = {
     "evaluate": "hyperfact.api",
     "load": "hyperfact.data",
     "read_fact": "hyperfact.graph.queries",
-    "read_kg": "hyperfact.exports",
+    "read_kg": "hyperfact.transforms.interchange",
     "read_question": "hyperfact.graph.queries",
     "restore": "hyperfact.transforms",
     "train": "hyperfact.api",
     "transform": "hyperfact.transforms",
     "verify": "hyperfact.transforms",
     "write": "hyperfact.data",
-    "write_kg": "hyperfact.exports",
+    "write_kg": "hyperfact.transforms.interchange",
 }
 
 __all__ = [

@@ -11,7 +11,11 @@ import pytest
 import torch
 
 from hyperfact.errors import DataError, FormatError, MissingExtraError, NotWritableError, UserError
-from hyperfact.exports import (
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import TYPED
+from hyperfact.transforms import MODES, TRANSFORMS, equivalent, no_distinction, restore, transform
+from hyperfact.transforms.interchange import (
     KG_FORMATS,
     from_networkx,
     from_pyg,
@@ -24,10 +28,6 @@ from hyperfact.exports import (
     to_pykeen,
     write_kg,
 )
-from hyperfact.graph.facts import Fact
-from hyperfact.graph.hkg import HKG
-from hyperfact.graph.kg import TYPED
-from hyperfact.transforms import MODES, TRANSFORMS, equivalent, no_distinction, restore, transform
 from tests.support.adversarial import Case, beside, build, draw_case
 from tests.support.universe import HKG_EXAMPLE
 

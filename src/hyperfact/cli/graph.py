@@ -22,13 +22,13 @@ from hyperfact.cli.data import load_noted
 from hyperfact.data import write
 from hyperfact.draw import Picture, draw_fact, draw_neighbourhood, draw_transformations
 from hyperfact.errors import UnknownNameError, UserError
-from hyperfact.exports import KG_FORMATS, read_kg, write_kg
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import read_fact
 from hyperfact.system.output import write_texts
 from hyperfact.transforms import MODES, TRANSFORMS, Certificate, restore, transform, twins, verify
 from hyperfact.transforms.complexity import Sizes, costs
+from hyperfact.transforms.interchange import KG_FORMATS, read_kg, write_kg
 
 Transformation = Annotated[str, typer.Option(help=f"One of {', '.join(TRANSFORMS)}.")]
 Mode = Annotated[

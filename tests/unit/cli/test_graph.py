@@ -10,10 +10,10 @@ import pytest
 
 from hyperfact.cli import main
 from hyperfact.data import load, write
-from hyperfact.exports import KG_FORMATS, read_kg
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.transforms import TRANSFORMS, restore
+from hyperfact.transforms.interchange import KG_FORMATS, read_kg
 
 FACTS = [
     Fact("Turing", "educated at", "Princeton", (("degree", "PhD"), ("advisor", "Church"))),

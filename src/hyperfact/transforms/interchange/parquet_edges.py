@@ -10,9 +10,9 @@ import duckdb
 import numpy as np
 
 from hyperfact.errors import FormatError, NotWritableError
-from hyperfact.exports.files import read_about, write_about
-from hyperfact.exports.tables import Label, Node, Tables, as_triples, names_of
 from hyperfact.graph.ragged import Array
+from hyperfact.transforms.interchange.edge_table import Label, Node, Tables, as_triples, names_of
+from hyperfact.transforms.interchange.folders import read_about, write_about
 
 _TRIPLES = {"source": "BIGINT", "relation": "BIGINT", "target": "BIGINT"}
 _NODES = {"type": "VARCHAR", "name": "VARCHAR"}

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from hyperfact.errors import FormatError, NotWritableError, UserError
-from hyperfact.exports.identifiers import FACT
-from hyperfact.exports.tables import MEDIATOR, OBJ, RELATION, SUB, Label, Node, Tables, type_of
 from hyperfact.graph import reserved
 from hyperfact.graph.facts import name_order
 from hyperfact.graph.kg import KG, TYPED, Kind
@@ -31,6 +29,17 @@ from hyperfact.graph.rdf_terms import (
 )
 from hyperfact.system.output import write_lines
 from hyperfact.system.source import Fault
+from hyperfact.transforms.interchange.edge_table import (
+    MEDIATOR,
+    OBJ,
+    RELATION,
+    SUB,
+    Label,
+    Node,
+    Tables,
+    type_of,
+)
+from hyperfact.transforms.interchange.identifiers import FACT
 
 _GRAPH = reserved.PREFIX + "graph"
 _TRANSFORMATION, _MODE = reserved.PREFIX + "transformation", reserved.PREFIX + "mode"

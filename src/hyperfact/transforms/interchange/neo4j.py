@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from hyperfact.errors import FormatError, NotWritableError
-from hyperfact.exports.files import check_number, read_about, write_about
-from hyperfact.exports.identifiers import label_identifier
-from hyperfact.exports.tables import Label, Node, Tables, names_of
 from hyperfact.graph.reserved import check_text
 from hyperfact.system.source import Source
+from hyperfact.transforms.interchange.edge_table import Label, Node, Tables, names_of
+from hyperfact.transforms.interchange.folders import check_number, read_about, write_about
+from hyperfact.transforms.interchange.identifiers import label_identifier
 
 _NODES = ("id:ID", "type", "name", ":LABEL")
 _EDGES = (":START_ID", ":END_ID", ":TYPE", "label:int")

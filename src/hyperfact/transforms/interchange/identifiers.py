@@ -5,10 +5,10 @@ prefix, as are r^sub and r^obj. So no two things ever get the same identifier.
 """
 
 from hyperfact.errors import DataError
-from hyperfact.exports.tables import MEDIATOR, OBJ, RELATION, SUB, Label, Node
 from hyperfact.graph import reserved
 from hyperfact.graph.facts import Literal
 from hyperfact.system.source import Fault
+from hyperfact.transforms.interchange.edge_table import MEDIATOR, OBJ, RELATION, SUB, Label, Node
 
 FACT = reserved.PREFIX + "fact:"  # a mediator, by the hash of what it stands for
 _UNSAFE = "\t\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff"

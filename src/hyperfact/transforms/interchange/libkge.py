@@ -7,7 +7,8 @@ split; LibKGE wants valid and test files too, which are written empty.
 
 from pathlib import Path
 
-from hyperfact.exports.files import (
+from hyperfact.transforms.interchange.edge_table import Tables
+from hyperfact.transforms.interchange.folders import (
     check_number,
     read_about,
     read_rows,
@@ -15,8 +16,12 @@ from hyperfact.exports.files import (
     write_about,
     write_rows,
 )
-from hyperfact.exports.identifiers import label_identifier, label_of, node_identifier, node_of
-from hyperfact.exports.tables import Tables
+from hyperfact.transforms.interchange.identifiers import (
+    label_identifier,
+    label_of,
+    node_identifier,
+    node_of,
+)
 
 _SPLITS = ("train", "valid", "test")
 _IDS = ("entity_ids", "relation_ids")

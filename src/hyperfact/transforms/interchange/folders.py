@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from hyperfact.errors import FormatError
-from hyperfact.exports.tables import Tables
 from hyperfact.graph.ragged import Array
 from hyperfact.system.output import write_lines
 from hyperfact.system.source import Source
+from hyperfact.transforms.interchange.edge_table import Tables
 
 ABOUT = "hyperfact.json"
 _FORMAT = "hyperfact kg 1"

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
-from hyperfact.exports.libkge import read_libkge, write_libkge
-from hyperfact.exports.memory import (
+from hyperfact.graph.kg import KG
+from hyperfact.system.output import staged, staged_file
+from hyperfact.transforms.interchange.edge_table import Tables, kg_of, tables_of
+from hyperfact.transforms.interchange.libkge import read_libkge, write_libkge
+from hyperfact.transforms.interchange.neo4j import read_neo4j, write_neo4j
+from hyperfact.transforms.interchange.objects import (
     from_networkx,
     from_pyg,
     from_pyg_hetero,
@@ -19,13 +23,9 @@ from hyperfact.exports.memory import (
     to_pyg_hetero,
     to_pykeen,
 )
-from hyperfact.exports.neo4j import read_neo4j, write_neo4j
-from hyperfact.exports.parquet import read_parquet, write_parquet
-from hyperfact.exports.rdf import read_rdf, write_reified, write_reifiers
-from hyperfact.exports.tables import Tables, kg_of, tables_of
-from hyperfact.exports.tsv import read_tsv, write_tsv
-from hyperfact.graph.kg import KG
-from hyperfact.system.output import staged, staged_file
+from hyperfact.transforms.interchange.parquet_edges import read_parquet, write_parquet
+from hyperfact.transforms.interchange.rdf_edges import read_rdf, write_reified, write_reifiers
+from hyperfact.transforms.interchange.tsv import read_tsv, write_tsv
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ Keeps everything: vocabularies with their order and unused names, kinds, mediato
 
 from pathlib import Path
 
-from hyperfact.exports.files import (
+from hyperfact.transforms.interchange.edge_table import Label, Node, Tables
+from hyperfact.transforms.interchange.folders import (
     check_number,
     quote_cell,
     read_about,
@@ -15,7 +16,6 @@ from hyperfact.exports.files import (
     write_about,
     write_rows,
 )
-from hyperfact.exports.tables import Label, Node, Tables
 
 
 def write_tsv(tables: Tables, folder: Path) -> None:

@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 
 from hyperfact.errors import DataError, MissingExtraError
-from hyperfact.exports.identifiers import label_identifier, label_of, node_identifier, node_of
-from hyperfact.exports.tables import Label, Node, Tables, kg_of, tables_of
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.kg import KG, Kind
+from hyperfact.transforms.interchange.edge_table import Label, Node, Tables, kg_of, tables_of
+from hyperfact.transforms.interchange.identifiers import (
+    label_identifier,
+    label_of,
+    node_identifier,
+    node_of,
+)
 
 
 def to_networkx(kg: KG) -> Any:
