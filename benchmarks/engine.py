@@ -16,8 +16,6 @@ from benchmarks.measure import best, peak_memory, row
 from hyperfact.assembly import build, resolve
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
-from hyperfact.decoders import DECODERS
-from hyperfact.encoders import ENCODERS
 from hyperfact.evaluation import evaluate
 from hyperfact.experiment import run
 from hyperfact.graph.batches import FactBatch
@@ -26,6 +24,8 @@ from hyperfact.graph.hkg import HKG, Columns, Splits
 from hyperfact.graph.kg import KG
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import offsets_of
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.encoders import ENCODERS
 from hyperfact.objective import make_objective
 from hyperfact.system.memory import keep_freed_memory
 from hyperfact.training import Trainer

@@ -12,14 +12,14 @@ from benchmarks.measure import best, row
 from hyperfact.assembly import build, resolve
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
-from hyperfact.decoders.base import put
 from hyperfact.evaluation import Background, evaluate
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import group
-from hyperfact.model import TransEQ
+from hyperfact.models.decoders.decoder import put
+from hyperfact.models.transeq import TransEQ
 from hyperfact.system.memory import keep_freed_memory
 
 DIM, SAMPLE = 200, 12

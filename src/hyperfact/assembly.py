@@ -8,14 +8,14 @@ import torch
 
 from hyperfact.config import Component, ExperimentConfig, Section, member, settings_of
 from hyperfact.data import load
-from hyperfact.decoders import DECODERS
-from hyperfact.encoders import ENCODERS
 from hyperfact.errors import ConfigError, DataError
 from hyperfact.graph.hkg import HKG, Splits, union
 from hyperfact.graph.kg import KG
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16
-from hyperfact.model import Precision, TransEQ
-from hyperfact.roles import Roles
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.encoders import ENCODERS
+from hyperfact.models.transeq import Precision, TransEQ
+from hyperfact.models.unseen import Roles
 from hyperfact.transforms import transform
 
 _TABLES: Mapping[str, Mapping[str, Any]] = {"encoder": ENCODERS, "decoder": DECODERS}

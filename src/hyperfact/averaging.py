@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from hyperfact.model import TransEQ
+from hyperfact.models.transeq import TransEQ
 
 _FIRST = 10  # the mean of few steps forgets quickly: its share of memory is (n + 1) / (n + 10)
 

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from hyperfact.config import ObjectiveConfig
-from hyperfact.decoders.base import LinearForm, put, rows_of
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
@@ -21,7 +20,8 @@ from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import Array, owners_of, places_of
 from hyperfact.kernels.cross_entropy import softmax_cross_entropy
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
-from hyperfact.model import TransEQ
+from hyperfact.models.decoders.decoder import LinearForm, put, rows_of
+from hyperfact.models.transeq import TransEQ
 
 _ROUNDS = 64  # of redrawing negatives; a query answered by nearly all entities may keep some
 

@@ -14,7 +14,7 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.model import TransEQ
+from hyperfact.models.transeq import TransEQ
 
 _PACKAGES = ("numba", "numpy", "safetensors", "torch")
 

@@ -15,7 +15,7 @@ from hyperfact.evaluation import Background, Evaluation, Limits, Policy, evaluat
 from hyperfact.fitting import Epoch
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.kg import Representations
-from hyperfact.model import TransEQ
+from hyperfact.models.transeq import TransEQ
 from hyperfact.provenance import versions
 
 

@@ -17,7 +17,7 @@ from hyperfact.config import OptimizerConfig, TrainingConfig
 from hyperfact.errors import NumericalError
 from hyperfact.graph.kg import Representations
 from hyperfact.graph.ragged import Array
-from hyperfact.model import TransEQ
+from hyperfact.models.transeq import TransEQ
 from hyperfact.objective import Objective
 
 HideTargets = Literal["none", "batch"] | float

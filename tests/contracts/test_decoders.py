@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from hyperfact.decoders import DECODERS
-from hyperfact.decoders.base import Decoder, put
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import Queries
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.decoders.decoder import Decoder, put
 from tests.support.models import representations, toy
 
 NAMES = pytest.mark.parametrize("name", DECODERS)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact.encoders import ENCODERS
-from hyperfact.encoders.base import Encoder
 from hyperfact.graph.hkg import HKG
-from hyperfact.model import TransEQ
+from hyperfact.models.encoders import ENCODERS
+from hyperfact.models.encoders.encoder import Encoder
+from hyperfact.models.transeq import TransEQ
 from tests.support.models import ENCODER_FORMS, model_of, random_facts, toy
 
 FORMS = pytest.mark.parametrize("form", ENCODER_FORMS)

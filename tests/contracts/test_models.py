@@ -5,13 +5,13 @@ from itertools import product
 import pytest
 import torch
 
-from hyperfact.decoders import DECODERS
-from hyperfact.encoders import ENCODERS
 from hyperfact.evaluation import check_model
 from hyperfact.evaluation.contract import CHECKS
 from hyperfact.evaluation.promises import Case
 from hyperfact.graph.hkg import HKG
-from hyperfact.model import TransEQ
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.encoders import ENCODERS
+from hyperfact.models.transeq import TransEQ
 from tests.support.models import model_of, toy
 
 PAIRS = pytest.mark.parametrize(("encoder", "decoder"), list(product(ENCODERS, DECODERS)))

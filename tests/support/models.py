@@ -10,7 +10,7 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import Representations
-from hyperfact.model import TransEQ
+from hyperfact.models.transeq import TransEQ
 
 #: Every encoder with each of its forms.
 ENCODER_FORMS: dict[str, dict[str, Any]] = {

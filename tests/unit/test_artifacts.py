@@ -284,7 +284,7 @@ def test_only_plain_files_are_read(name: str, kind: str, made: Path) -> None:
 
 def test_components_come_from_tables_only(made: Path) -> None:
     text = (made / artifacts.CONFIG).read_text()
-    for bad in ("os.system", "hyperfact.decoders.MDistMult", "__import__", "../x"):
+    for bad in ("os.system", "hyperfact.models.decoders.MDistMult", "__import__", "../x"):
         changed = text.replace('name = "mdistmult"', f'name = "{bad}"')
         assert changed != text
         replace(made, artifacts.CONFIG, changed.encode())

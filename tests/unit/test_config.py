@@ -7,9 +7,9 @@ import pytest
 
 from hyperfact.assembly import component_settings, resolve
 from hyperfact.config import ExperimentConfig, Section
-from hyperfact.decoders import DECODERS
-from hyperfact.encoders import ENCODERS
 from hyperfact.errors import ConfigError, UnknownNameError
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.encoders import ENCODERS
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
 

@@ -12,7 +12,7 @@ from hyperfact.evaluation import Limits, Metrics, Policy, Ranks, Ties, evaluate
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import KnownAnswers
-from hyperfact.model import TransEQ
+from hyperfact.models.transeq import TransEQ
 from tests.support.models import model_of, random_facts
 
 

@@ -12,14 +12,14 @@ import torch
 
 from hyperfact import artifacts
 from hyperfact.config import ExperimentConfig
-from hyperfact.decoders import DECODERS
-from hyperfact.encoders import ENCODERS
 from hyperfact.errors import ConfigError, DataError, UserError
 from hyperfact.evaluation import evaluate
 from hyperfact.experiment import Epoch, Run, evaluate_split, open_run, representations, run
 from hyperfact.graph.facts import Derived, Fact, Literal, Vocabulary
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import KnownAnswers
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.encoders import ENCODERS
 from tests.support.models import config_of, random_facts
 
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact.decoders.hype import HypE
-from hyperfact.encoders.rgcn import RGCN
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
-from hyperfact.model import TransEQ
+from hyperfact.models.decoders.hype import HypE
+from hyperfact.models.encoders.rgcn import RGCN
+from hyperfact.models.transeq import TransEQ
 from tests.support.models import model_of
 
 ENTITIES, RELATIONS, ATTRIBUTES = ("a", "b", "c"), ("r", "s"), ("p", "q")

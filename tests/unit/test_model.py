@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from hyperfact.assembly import build
-from hyperfact.decoders import DECODERS
-from hyperfact.decoders.base import put
 from hyperfact.evaluation import evaluating
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import Representations
-from hyperfact.model import TransEQ
-from hyperfact.roles import Roles
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.decoders.decoder import put
+from hyperfact.models.transeq import TransEQ
+from hyperfact.models.unseen import Roles
 from tests.support.models import config_of, toy
 
 

@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from hyperfact.config import ObjectiveConfig
-from hyperfact.decoders.base import LinearForm
 from hyperfact.errors import ConfigError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
-from hyperfact.model import TransEQ
+from hyperfact.models.decoders.decoder import LinearForm
+from hyperfact.models.transeq import TransEQ
 from hyperfact.objective import (
     AllEntities,
     SampledNegatives,

@@ -12,11 +12,11 @@ import torch
 
 import hyperfact
 from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
-from hyperfact.decoders import DECODERS
-from hyperfact.encoders import ENCODERS
 from hyperfact.evaluation import evaluate
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import KnownAnswers
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.encoders import ENCODERS
 from hyperfact.objective import make_objective
 from hyperfact.training import Trainer
 from tests.support.models import ENCODER_FORMS, model_of, random_facts

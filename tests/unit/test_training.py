@@ -9,7 +9,7 @@ import torch
 
 from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
 from hyperfact.errors import NumericalError
-from hyperfact.model import TransEQ
+from hyperfact.models.transeq import TransEQ
 from hyperfact.objective import make_objective
 from hyperfact.training import (
     EarlyStopping,

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import torch
 
-from hyperfact.decoders.base import put
 from hyperfact.evaluation.evaluator import evaluate
 from hyperfact.evaluation.promises import SCORES, Case, Make, scores_of
 from hyperfact.evaluation.ranking import Limits
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import KnownAnswers
+from hyperfact.models.decoders.decoder import put
 
 
 def _repeat(case: Case) -> bool:

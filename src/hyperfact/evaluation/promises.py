@@ -8,7 +8,6 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
-from hyperfact.decoders.base import put
 from hyperfact.evaluation.evaluator import evaluate, evaluating
 from hyperfact.evaluation.ranking import Limits
 from hyperfact.graph.batches import FactBatch
@@ -16,7 +15,8 @@ from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import Array
-from hyperfact.model import TransEQ
+from hyperfact.models.decoders.decoder import put
+from hyperfact.models.transeq import TransEQ
 
 Make = Callable[[HKG], TransEQ]
 _NEAR = 1e-5  # relative, C3

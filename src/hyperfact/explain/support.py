@@ -19,7 +19,7 @@ from torch.nn import functional
 from hyperfact.evaluation import evaluating
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.ragged import Array, owners_of
-from hyperfact.model import TransEQ
+from hyperfact.models.transeq import TransEQ
 from hyperfact.predict import Predictor
 from hyperfact.predict.fitting import scores_of
 from hyperfact.predict.questions import Asked

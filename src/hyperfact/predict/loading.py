@@ -17,14 +17,14 @@ from hyperfact.artifacts import (
 )
 from hyperfact.assembly import load_data, precision_of, training_facts
 from hyperfact.config import ExperimentConfig, member, settings_of
-from hyperfact.decoders import DECODERS
-from hyperfact.decoders.base import Decoder
-from hyperfact.encoders import ENCODERS
 from hyperfact.errors import DataError
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.kg import Representations
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.decoders.decoder import Decoder
+from hyperfact.models.encoders import ENCODERS
+from hyperfact.models.unseen import Roles
 from hyperfact.predict.scoring import Scorer
-from hyperfact.roles import Roles
 from hyperfact.sidecar import Sidecar, check_same
 
 

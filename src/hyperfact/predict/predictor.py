@@ -14,7 +14,7 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.experiment import Run, representations
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import Splits
-from hyperfact.model import TransEQ
+from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.answers import Answers, Known, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.complete import Completion, complete

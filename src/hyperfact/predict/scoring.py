@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from hyperfact.decoders.base import Decoder
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.kg import Representations, StandIns
 from hyperfact.graph.queries import BLANK_ID
-from hyperfact.model import Precision
+from hyperfact.models.decoders.decoder import Decoder
+from hyperfact.models.transeq import Precision
 from hyperfact.predict.questions import Asked, batch_of
 
 _BLOCK = 192  # rows of a table of products, as in `even_products`

@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hyperfact.decoders.base import Decoder
 from hyperfact.errors import UserError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import Representations, StandIns
 from hyperfact.graph.ragged import Array
+from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.predict import Predictor
 
 _SAMPLE = 64

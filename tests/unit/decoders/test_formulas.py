@@ -7,15 +7,15 @@ import pytest
 import torch
 from torch import nn
 
-from hyperfact.decoders.base import even_products, product
-from hyperfact.decoders.hype import HypE, HypESettings
-from hyperfact.decoders.mdistmult import MDistMult, MDistMultSettings, bounded_product
-from hyperfact.decoders.mtransh import MTransH, MTransHSettings
-from hyperfact.decoders.transformer import Block, Transformer, TransformerSettings
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import Representations
+from hyperfact.models.decoders.decoder import even_products, product
+from hyperfact.models.decoders.hype import HypE, HypESettings
+from hyperfact.models.decoders.mdistmult import MDistMult, MDistMultSettings, bounded_product
+from hyperfact.models.decoders.mtransh import MTransH, MTransHSettings
+from hyperfact.models.decoders.transformer import Block, Transformer, TransformerSettings
 from tests.support.models import representations, toy
 
 DIM, SCALE = 6, 0.3

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from hyperfact.encoders.compositions import Composition, compose, fold
 from hyperfact.errors import ConfigError
+from hyperfact.models.encoders.compositions import Composition, compose, fold
 from tests.support.models import model_of, random_facts, toy
 
 COMPOSITIONS: tuple[Composition, ...] = ("sub", "mult", "corr", "rotate")

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 import torch
 
-from hyperfact.encoders.mediators import MediatorInput, shared_size
+from hyperfact.models.encoders.mediators import MediatorInput, shared_size
 from hyperfact.transforms import equivalent
 from tests.support.models import random_facts
 

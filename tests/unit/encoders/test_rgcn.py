@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from hyperfact.encoders.rgcn import RGCN, RGCNLayer
 from hyperfact.errors import ConfigError
+from hyperfact.models.encoders.rgcn import RGCN, RGCNLayer
 from tests.support.models import model_of, toy
 
 

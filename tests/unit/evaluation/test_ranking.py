@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from hyperfact.decoders import DECODERS
 from hyperfact.errors import HyperfactError, NumericalError, UnknownNameError, UserError
 from hyperfact.evaluation import (
     Background,
@@ -24,6 +23,7 @@ from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import KnownAnswers
+from hyperfact.models.decoders import DECODERS
 from tests.support.models import model_of, random_facts
 
 

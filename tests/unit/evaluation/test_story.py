@@ -18,14 +18,14 @@ from hyperfact.config import (
     OptimizerConfig,
     TrainingConfig,
 )
-from hyperfact.encoders import ENCODERS
 from hyperfact.errors import DataError, NumericalError
 from hyperfact.evaluation import Background, Evaluation, Policy, Ranks, evaluate
 from hyperfact.experiment import Run, evaluate_split, open_run, run
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import KnownAnswers
-from hyperfact.model import TransEQ
+from hyperfact.models.encoders import ENCODERS
+from hyperfact.models.transeq import TransEQ
 from hyperfact.objective import make_objective
 from hyperfact.runs import save
 from hyperfact.system.tables import read_table

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.config import Section
-from hyperfact.encoders.base import columns, table
-from hyperfact.encoders.mediators import MediatorInput
 from hyperfact.graph.kg import KG
-from hyperfact.noise import dropout
+from hyperfact.models.encoders.encoder import columns, table
+from hyperfact.models.encoders.mediators import MediatorInput
+from hyperfact.models.noise import dropout
 
 Activation = Literal["identity", "relu", "tanh"]
 

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hyperfact.decoders.base import ALL, Decoder, LinearForm
-from hyperfact.encoders.base import Encoder
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.kg import KG, Representations
 from hyperfact.graph.ragged import Array
-from hyperfact.roles import Roles
+from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
+from hyperfact.models.encoders.encoder import Encoder
+from hyperfact.models.unseen import Roles
 
 Precision = Literal["float32", "bfloat16", "float64"]
 

@@ -4,14 +4,14 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from hyperfact.encoders.base import Encoder, columns, glorot, table
-from hyperfact.encoders.compositions import Composition, fold
-from hyperfact.encoders.layers import LayerSettings, NodeInput, Update
-from hyperfact.encoders.view import GraphView, Normaliser
 from hyperfact.errors import ConfigError
 from hyperfact.graph.kg import KG, Representations
 from hyperfact.kernels.compose import compose_aggregate
-from hyperfact.noise import dropout
+from hyperfact.models.encoders.compositions import Composition, fold
+from hyperfact.models.encoders.encoder import Encoder, columns, glorot, table
+from hyperfact.models.encoders.graph_view import GraphView, Normaliser
+from hyperfact.models.encoders.layers import LayerSettings, NodeInput, Update
+from hyperfact.models.noise import dropout
 
 
 class CompGCNSettings(LayerSettings):

@@ -9,7 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.config import Section
-from hyperfact.decoders.base import (
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.kg import Representations
+from hyperfact.models.decoders.decoder import (
     ALL,
     Decoder,
     even_products,
@@ -18,9 +20,7 @@ from hyperfact.decoders.base import (
     rows_of,
     vectors_of,
 )
-from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.kg import Representations
-from hyperfact.noise import dropout
+from hyperfact.models.noise import dropout
 
 
 class MTransHSettings(Section):

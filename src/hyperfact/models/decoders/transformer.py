@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.config import Section
-from hyperfact.decoders.base import ALL, Decoder, LinearForm, rows_of, vectors_of
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.kg import Representations
-from hyperfact.noise import dropout
+from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm, rows_of, vectors_of
+from hyperfact.models.noise import dropout
 
 _SUBJECT, _OBJECT, _VALUE, _RELATION, _ATTRIBUTE = range(5)
 

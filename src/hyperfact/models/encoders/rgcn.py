@@ -8,14 +8,14 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from hyperfact.encoders.base import Encoder, columns, glorot, table
-from hyperfact.encoders.layers import LayerSettings, NodeInput, Update
 from hyperfact.errors import ConfigError
 from hyperfact.graph.kg import KG, Representations
 from hyperfact.kernels.basis import aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate
 from hyperfact.kernels.edges import EdgeIndex
-from hyperfact.noise import dropout
+from hyperfact.models.encoders.encoder import Encoder, columns, glorot, table
+from hyperfact.models.encoders.layers import LayerSettings, NodeInput, Update
+from hyperfact.models.noise import dropout
 
 
 class RGCNSettings(LayerSettings):

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from hyperfact.decoders.base import Decoder
-from hyperfact.decoders.hype import HypE
-from hyperfact.decoders.mdistmult import MDistMult
-from hyperfact.decoders.mtransh import MTransH
-from hyperfact.decoders.transformer import Transformer
+from hyperfact.models.decoders.decoder import Decoder
+from hyperfact.models.decoders.hype import HypE
+from hyperfact.models.decoders.mdistmult import MDistMult
+from hyperfact.models.decoders.mtransh import MTransH
+from hyperfact.models.decoders.transformer import Transformer
 
 #: Every decoder a configuration may name. Adding one: a file beside this one, and a line here.
 DECODERS: Mapping[str, type[Decoder]] = {

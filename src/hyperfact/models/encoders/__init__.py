@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from hyperfact.encoders.base import Encoder
-from hyperfact.encoders.compgcn import CompGCN
-from hyperfact.encoders.lookup import Lookup
-from hyperfact.encoders.rgcn import RGCN
+from hyperfact.models.encoders.compgcn import CompGCN
+from hyperfact.models.encoders.encoder import Encoder
+from hyperfact.models.encoders.lookup import Lookup
+from hyperfact.models.encoders.rgcn import RGCN
 
 #: Every encoder a configuration may name. Adding one: a file beside this one, and a line here.
 ENCODERS: Mapping[str, type[Encoder]] = {"compgcn": CompGCN, "lookup": Lookup, "rgcn": RGCN}

@@ -5,8 +5,8 @@ from pydantic import Field
 from torch import Tensor
 
 from hyperfact.config import Section
-from hyperfact.encoders.base import Encoder, columns, table
 from hyperfact.graph.kg import KG, Representations
+from hyperfact.models.encoders.encoder import Encoder, columns, table
 
 
 class LookupSettings(Section):

@@ -6,7 +6,9 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from hyperfact.decoders.base import (
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.kg import Representations
+from hyperfact.models.decoders.decoder import (
     ALL,
     Decoder,
     LinearForm,
@@ -18,9 +20,7 @@ from hyperfact.decoders.base import (
     units,
     vectors_of,
 )
-from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.kg import Representations
-from hyperfact.noise import dropout
+from hyperfact.models.noise import dropout
 
 
 class HypESettings(ProductSettings):

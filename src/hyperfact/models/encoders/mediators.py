@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperfact.encoders.base import table
 from hyperfact.errors import DataError
 from hyperfact.graph.kg import KG
+from hyperfact.models.encoders.encoder import table
 
 
 def shared_size(alpha: float, dim: int) -> int:

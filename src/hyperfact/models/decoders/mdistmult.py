@@ -7,7 +7,10 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from hyperfact.decoders.base import (
+from hyperfact.errors import ConfigError
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.kg import Representations
+from hyperfact.models.decoders.decoder import (
     ALL,
     Decoder,
     LinearForm,
@@ -20,10 +23,7 @@ from hyperfact.decoders.base import (
     units,
     vectors_of,
 )
-from hyperfact.errors import ConfigError
-from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.kg import Representations
-from hyperfact.noise import dropout
+from hyperfact.models.noise import dropout
 
 _TINY = 1e-30
 

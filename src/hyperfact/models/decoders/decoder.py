@@ -13,7 +13,7 @@ from torch.nn import functional
 from hyperfact.config import Section
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.kg import Representations
-from hyperfact.roles import role_numbers
+from hyperfact.models.unseen import role_numbers
 
 ALL = slice(None)
 _BLOCK = 192  # columns; a multiple of every block that products are computed in

@@ -1,0 +1,1 @@
+"""Encoders, decoders, and the model that joins them."""
