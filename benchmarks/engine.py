@@ -26,9 +26,9 @@ from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import offsets_of
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
-from hyperfact.objective import make_objective
 from hyperfact.system.memory import keep_freed_memory
-from hyperfact.training import Trainer
+from hyperfact.training.objective import make_objective
+from hyperfact.training.trainer import Trainer
 
 DIM, BATCH, THREADS = 200, 1024, 2
 ENTITIES, RELATIONS, FACTS = 28_645, 501, 61_104  # of JF17K

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from benchmarks.measure import best, row
-from hyperfact.checkpoints import Checkpoints, Schedule
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
 from hyperfact.experiment import run
+from hyperfact.training.checkpoints import Checkpoints, Schedule
 
 _MODEL: dict[str, dict[str, Any]] = {
     "training": {"dim": 32, "epochs": 6, "batch_size": 4096, "validate_every": 0},

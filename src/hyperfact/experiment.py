@@ -22,13 +22,10 @@ from hyperfact.assembly import (
     training_facts,
     validation_facts,
 )
-from hyperfact.checkpoints import Checkpoint, Checkpoints, Schedule
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError, HyperfactError, UserError
 from hyperfact.evaluation import Background, evaluate
-from hyperfact.fitting import Epoch, Event, Fit, Guard, Interruption, Keeper, Open, Watch, snapshot
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.objective import make_objective
 from hyperfact.provenance import passport, refuse_other
 from hyperfact.runs import (
     Run,
@@ -44,7 +41,20 @@ from hyperfact.runs import (
 )
 from hyperfact.system.lock import RunLock
 from hyperfact.system.memory import keep_freed_memory
-from hyperfact.training import Trainer
+from hyperfact.training.checkpoints import Checkpoint, Checkpoints, Schedule
+from hyperfact.training.fit import (
+    Epoch,
+    Event,
+    Fit,
+    Guard,
+    Interruption,
+    Keeper,
+    Open,
+    Watch,
+    snapshot,
+)
+from hyperfact.training.objective import make_objective
+from hyperfact.training.trainer import Trainer
 
 __all__ = [
     "Epoch",

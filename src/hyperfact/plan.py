@@ -17,10 +17,10 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 from hyperfact.evaluation import evaluate
 from hyperfact.experiment import Story, limits_of, policy_of, representations
-from hyperfact.fitting import Open, snapshot
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.kg import KG
 from hyperfact.system.memory import peak_memory
+from hyperfact.training.fit import Open, snapshot
 
 _CELLS = 2**25  # scores that exist at once while ranking, at most
 _WARM_UP = 2  # steps that are not timed: kernels are loaded, memory is touched

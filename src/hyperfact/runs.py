@@ -12,11 +12,11 @@ from hyperfact.assembly import build, load_data, training_facts
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError
 from hyperfact.evaluation import Background, Evaluation, Limits, Policy, evaluate, evaluating
-from hyperfact.fitting import Epoch
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.kg import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.provenance import versions
+from hyperfact.training.fit import Epoch
 
 
 @dataclass

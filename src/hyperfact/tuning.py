@@ -11,9 +11,9 @@ from hyperfact.assembly import component_settings, resolve, validation_facts
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError, UserError
 from hyperfact.experiment import Story, Watch
-from hyperfact.fitting import Epoch, Guard, Open
 from hyperfact.graph.hkg import Splits
 from hyperfact.system.writing import write_atomically
+from hyperfact.training.fit import Epoch, Guard, Open
 
 if TYPE_CHECKING:
     from optuna import Study, Trial

@@ -11,11 +11,11 @@ import torch
 
 from hyperfact import artifacts
 from hyperfact.catalog import look
-from hyperfact.checkpoints import Checkpoints
 from hyperfact.evaluation import Ranks
 from hyperfact.experiment import open_run, run
 from hyperfact.predict import Predictor
 from hyperfact.system.tables import read_table
+from hyperfact.training.checkpoints import Checkpoints
 from tests.support.crashes import crash_config
 from tests.support.damage import Damage
 from tests.unit.test_damaged_artifacts import FILES, RANKS

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from hyperfact import artifacts
-from hyperfact.checkpoints import Checkpoints
 from hyperfact.config import ExperimentConfig
+from hyperfact.training.checkpoints import Checkpoints
 
 _CALLS = ("open", "write", "fsync", "replace", "unlink", "mkdir", "close")
 _TIMES = {"seconds", "queries_per_second", "elapsed"}

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 import torch
 
-from hyperfact.averaging import Average
 from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
-from hyperfact.fitting import Fit, snapshot
-from hyperfact.objective import make_objective
-from hyperfact.training import Trainer
+from hyperfact.training.averaging import Average
+from hyperfact.training.fit import Fit, snapshot
+from hyperfact.training.objective import make_objective
+from hyperfact.training.trainer import Trainer
 from tests.support.models import model_of, random_facts
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import torch
 
-from hyperfact.checkpoints import FOLDER, Checkpoint, Checkpoints, Schedule
 from hyperfact.errors import CheckpointError, StorageError
+from hyperfact.training.checkpoints import FOLDER, Checkpoint, Checkpoints, Schedule
 from tests.support.crashes import Crash, before_each_call, frozen
 
 TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.zeros(0, dtype=torch.int64)}
@@ -198,7 +198,7 @@ def test_every_bit_flip_and_truncation_is_seen(
     filled(tmp_path)
     path = tmp_path / FOLDER / f"000002.{kind}"
     whole, rng = path.read_bytes(), random.Random(0)
-    caplog.set_level(logging.CRITICAL, "hyperfact.checkpoints")
+    caplog.set_level(logging.CRITICAL, "hyperfact.training.checkpoints")
     for case in range(600):
         content = bytearray(whole)
         if case < 500:
@@ -252,7 +252,7 @@ def test_files_of_two_generations_cannot_be_exchanged(tmp_path: Path) -> None:
     ],
 )
 def test_an_edited_description_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
-    from hyperfact.checkpoints import _document
+    from hyperfact.training.checkpoints import _document
 
     folder = filled(tmp_path, 1).folder
     document = json.loads((folder / "000001.json").read_text())

@@ -11,12 +11,12 @@ import torch
 
 from hyperfact import artifacts
 from hyperfact.catalog import look
-from hyperfact.checkpoints import Checkpoints
 from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation import Ranks
 from hyperfact.experiment import open_run, run
 from hyperfact.predict import Predictor
 from hyperfact.system.tables import read_table
+from hyperfact.training.checkpoints import Checkpoints
 from tests.support.crashes import crash_config
 from tests.support.damage import Damage
 from tests.unit.test_experiment import splits_of
@@ -70,7 +70,7 @@ def test_damaged_runs_never_crash_the_first_line_of_defence(made: Path) -> None:
 
 def test_damaged_checkpoints_never_crash(made: Path, caplog: pytest.LogCaptureFixture) -> None:
     """2,000 of them; each is noticed, and the generation before is taken."""
-    caplog.set_level(logging.CRITICAL, "hyperfact.checkpoints")
+    caplog.set_level(logging.CRITICAL, "hyperfact.training.checkpoints")
     first, last = Checkpoints(made).numbers()
     files = [f"checkpoints/{last:06}.{kind}" for kind in ("json", "safetensors")]
     numbers = []

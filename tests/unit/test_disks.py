@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hyperfact.checkpoints import Checkpoints
+from hyperfact.training.checkpoints import Checkpoints
 from tests.support.kills import dataset, finish, go_on, train
 
 

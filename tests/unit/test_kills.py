@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from hyperfact.checkpoints import Checkpoints
+from hyperfact.training.checkpoints import Checkpoints
 from tests.support.forks import Server
 from tests.support.kills import (
     dataset,

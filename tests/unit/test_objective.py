@@ -17,7 +17,7 @@ from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
 from hyperfact.models.decoders.decoder import LinearForm
 from hyperfact.models.transeq import TransEQ
-from hyperfact.objective import (
+from hyperfact.training.objective import (
     AllEntities,
     SampledNegatives,
     make_objective,

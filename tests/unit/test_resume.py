@@ -16,7 +16,6 @@ import torch
 
 from hyperfact import artifacts
 from hyperfact.catalog import find_runs, look
-from hyperfact.checkpoints import Checkpoints
 from hyperfact.cli.signals import Signals
 from hyperfact.errors import (
     CheckpointError,
@@ -27,11 +26,12 @@ from hyperfact.errors import (
     UserError,
 )
 from hyperfact.experiment import open_run, resume, run
-from hyperfact.fitting import Epoch, Event, Fit, Interruption
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.provenance import passport
 from hyperfact.system.lock import RunLock
-from hyperfact.training import Report, Trainer
+from hyperfact.training.checkpoints import Checkpoints
+from hyperfact.training.fit import Epoch, Event, Fit, Interruption
+from hyperfact.training.trainer import Report, Trainer
 from tests.support.crashes import Crash, before_each_call, crash_config, frozen, outcome
 from tests.unit.test_experiment import splits_of
 
@@ -385,7 +385,7 @@ def test_a_signal_waits_for_the_step_and_the_state_is_stored(
     stored = Checkpoints(path).latest().state["fit"]
     assert stored["trainer"]["epoch"] == 2
     assert len(stored["epochs"]) == 1
-    monkeypatch.setattr("hyperfact.checkpoints.Schedule.is_due", lambda *_, **__: True)
+    monkeypatch.setattr("hyperfact.training.checkpoints.Schedule.is_due", lambda *_, **__: True)
     resume(path, splits=splits_of())
     one, two = outcome(path), outcome(tmp_path / "whole")
     del one["files"]["config.toml"], two["files"]["config.toml"]

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from hyperfact.errors import UnknownNameError, UserError
-from hyperfact.fitting import Event
 from hyperfact.graph.hkg import HKG
 from hyperfact.studies import STUDIES, Cell, Cells, Desk, Plan, plots
 from hyperfact.studies.paper import reported, rows_of
 from hyperfact.studies.recipes import recipe
 from hyperfact.studies.tables import summary
 from hyperfact.studies.tsne import purity, sample
+from hyperfact.training.fit import Event
 from tests.support.runs import league
 
 TINY = ("training.dim=8", "training.epochs=2", "training.validate_every=1", "training.average=0.9")

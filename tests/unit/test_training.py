@@ -10,8 +10,8 @@ import torch
 from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
 from hyperfact.errors import NumericalError
 from hyperfact.models.transeq import TransEQ
-from hyperfact.objective import make_objective
-from hyperfact.training import (
+from hyperfact.training.objective import make_objective
+from hyperfact.training.trainer import (
     EarlyStopping,
     HideTargets,
     Report,

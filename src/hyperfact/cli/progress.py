@@ -13,7 +13,7 @@ from hyperfact.cli.common import note
 from hyperfact.errors import MissingExtraError
 
 if TYPE_CHECKING:  # torch takes a second to import, which other commands should not pay
-    from hyperfact.fitting import Epoch, Event, Watch
+    from hyperfact.training.fit import Epoch, Event, Watch
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def progress(epochs: int, *, tensorboard: Path | None = None) -> "Iterator[Watch
 @contextmanager
 def bar(epochs: int, console: Console) -> "Iterator[Watch]":
     """A bar with loss, speed, memory, validation and time left."""
-    from hyperfact.training import Report
+    from hyperfact.training.trainer import Report
 
     columns = (
         TextColumn("epoch {task.fields[epoch]}"),
@@ -71,7 +71,7 @@ def bar(epochs: int, console: Console) -> "Iterator[Watch]":
 @contextmanager
 def lines(epochs: int, _console: Console) -> "Iterator[Watch]":
     """A line of text for each epoch."""
-    from hyperfact.training import Report
+    from hyperfact.training.trainer import Report
 
     begun: list[tuple[float, int]] = []
 
@@ -122,7 +122,7 @@ def event_files(folder: Path) -> "Iterator[Watch]":
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise MissingExtraError("tensorboard", "tensorboard", "writing event files") from None
-    from hyperfact.training import Report
+    from hyperfact.training.trainer import Report
 
     writer: Any = SummaryWriter(str(folder))
 

@@ -17,11 +17,11 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 from hyperfact.evaluation import evaluate
 from hyperfact.experiment import Run, Story, Watch, limits_of, open_run, resume, run
-from hyperfact.fitting import Epoch, Event, Guard, Open
 from hyperfact.graph.hkg import Splits
 from hyperfact.provenance import processor, versions
 from hyperfact.system.memory import forget_peak, peak_memory
 from hyperfact.system.writing import write_atomically
+from hyperfact.training.fit import Epoch, Event, Guard, Open
 
 
 def name_of(dataset: str, row: str, seed: int) -> str:

@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from hyperfact import artifacts
-from hyperfact.checkpoints import Checkpoints
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import write
 from hyperfact.experiment import run
 from hyperfact.plan import estimate_memory, forecast
+from hyperfact.training.checkpoints import Checkpoints
 from tests.support.crashes import Crash, crash_config, frozen, outcome
 from tests.unit.cli.test_learn import call
 from tests.unit.test_experiment import splits_of

@@ -26,10 +26,10 @@ from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import KnownAnswers
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.transeq import TransEQ
-from hyperfact.objective import make_objective
 from hyperfact.runs import save
 from hyperfact.system.tables import read_table
-from hyperfact.training import Trainer
+from hyperfact.training.objective import make_objective
+from hyperfact.training.trainer import Trainer
 from tests.support.models import model_of, random_facts
 
 

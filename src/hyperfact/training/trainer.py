@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperfact.averaging import Average
 from hyperfact.config import OptimizerConfig, TrainingConfig
 from hyperfact.errors import NumericalError
 from hyperfact.graph.kg import Representations
 from hyperfact.graph.ragged import Array
 from hyperfact.models.transeq import TransEQ
-from hyperfact.objective import Objective
+from hyperfact.training.averaging import Average
+from hyperfact.training.objective import Objective
 
 HideTargets = Literal["none", "batch"] | float
 

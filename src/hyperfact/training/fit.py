@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from hyperfact.checkpoints import Checkpoint, Checkpoints, Schedule
 from hyperfact.errors import CheckpointError, NumericalError
 from hyperfact.models.transeq import TransEQ
-from hyperfact.training import EarlyStopping, Report, Trainer, under
+from hyperfact.training.checkpoints import Checkpoint, Checkpoints, Schedule
+from hyperfact.training.trainer import EarlyStopping, Report, Trainer, under
 
 _FIRST_SAVE = 0.01, 1 / 200e6  # seconds, and seconds a byte: a guess until one is measured
 
