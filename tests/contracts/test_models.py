@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from hyperfact.evaluation import check_model
-from hyperfact.evaluation.contract import CHECKS
-from hyperfact.evaluation.promises import Case
+from hyperfact.evaluation.checks.contract import CHECKS
+from hyperfact.evaluation.checks.promises import Case
 from hyperfact.graph.hkg import HKG
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS

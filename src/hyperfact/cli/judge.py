@@ -159,7 +159,7 @@ def score_predictions(
     """
     from hyperfact.cli.data import load_noted
     from hyperfact.evaluation import Background, Policy, judge
-    from hyperfact.predictions import read_predictions
+    from hyperfact.evaluation.predictions import read_predictions
 
     if missing not in ("error", "worst"):
         raise UnknownNameError("choice of missing", missing, ("error", "worst"))

@@ -2,8 +2,8 @@
 
 from hyperfact.evaluation.background import Background
 from hyperfact.evaluation.bootstrap import Interval
+from hyperfact.evaluation.checks.contract import check_model
 from hyperfact.evaluation.comparison import Comparison, align, compare
-from hyperfact.evaluation.contract import check_model
 from hyperfact.evaluation.evaluator import evaluate, evaluating, rank_with
 from hyperfact.evaluation.foreign import GivenRanks, ScoredCandidates, judge
 from hyperfact.evaluation.policy import Policy, Ties

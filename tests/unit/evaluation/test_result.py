@@ -31,12 +31,12 @@ from hyperfact.evaluation import (
     rank_with,
 )
 from hyperfact.evaluation.bootstrap import resampled_means
+from hyperfact.evaluation.predictions import read_predictions
 from hyperfact.evaluation.slices import NOT_SEEN, SEEN
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import Queries
-from hyperfact.predictions import read_predictions
 from tests.support.models import random_facts
 from tests.support.oracle import scorer
 

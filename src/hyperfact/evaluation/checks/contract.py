@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import torch
 
+from hyperfact.evaluation.checks.promises import SCORES, Case, Make, scores_of
 from hyperfact.evaluation.evaluator import evaluate
-from hyperfact.evaluation.promises import SCORES, Case, Make, scores_of
 from hyperfact.evaluation.ranking import Limits
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
