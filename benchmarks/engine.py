@@ -13,11 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.measure import best, peak_memory, row
-from hyperfact.assembly import build, resolve
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
 from hyperfact.evaluation import evaluate
-from hyperfact.experiment import run
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.hkg import HKG, Columns, Splits
@@ -26,6 +24,8 @@ from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import offsets_of
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
+from hyperfact.runs.build import build, resolve
+from hyperfact.runs.experiment import run
 from hyperfact.system.memory import keep_freed_memory
 from hyperfact.training.objective import make_objective
 from hyperfact.training.trainer import Trainer

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from benchmarks.measure import best, row
-from hyperfact.assembly import build, resolve
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
 from hyperfact.evaluation import Background, evaluate
@@ -20,6 +19,7 @@ from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import group
 from hyperfact.models.decoders.decoder import put
 from hyperfact.models.transeq import TransEQ
+from hyperfact.runs.build import build, resolve
 from hyperfact.system.memory import keep_freed_memory
 
 DIM, SAMPLE = 200, 12

@@ -14,16 +14,16 @@ import numpy as np
 import torch
 
 from benchmarks.measure import best, row
-from hyperfact.artifacts import RunWriter
-from hyperfact.assembly import build, resolve
 from hyperfact.config import ExperimentConfig
-from hyperfact.experiment import Run, save
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import HKG, Columns, Splits
 from hyperfact.graph.ragged import offsets_of
 from hyperfact.predict import Predictor, write_any
 from hyperfact.predict.fitting import entity_questions
 from hyperfact.predict.questions import named
+from hyperfact.runs.artifacts import RunWriter
+from hyperfact.runs.build import build, resolve
+from hyperfact.runs.experiment import Run, save
 
 QUESTIONS = 10_000
 

@@ -11,7 +11,7 @@ import torch
 from benchmarks.measure import best, row
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
-from hyperfact.experiment import run
+from hyperfact.runs.experiment import run
 from hyperfact.training.checkpoints import Checkpoints, Schedule
 
 _MODEL: dict[str, dict[str, Any]] = {

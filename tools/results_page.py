@@ -12,9 +12,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from hyperfact.studies import STUDIES
-from hyperfact.studies.paper import reported
-from hyperfact.studies.study import Trainings
+from hyperfact.runs.studies import STUDIES
+from hyperfact.runs.studies.paper import reported
+from hyperfact.runs.studies.study import Trainings
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE, PICTURES = ROOT / "results", ROOT / "docs" / "results.md", ROOT / "docs" / "results"

@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hyperfact.api import evaluate, train
     from hyperfact.data import load, write
     from hyperfact.draw import draw_fact, draw_facts, draw_neighbourhood, draw_transformations
     from hyperfact.graph.batches import FactBatch
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from hyperfact.graph.kg import KG
     from hyperfact.graph.queries import KnownAnswers, Queries, Question, read_fact, read_question
     from hyperfact.predict import Predictor
+    from hyperfact.runs.api import evaluate, train
     from hyperfact.transforms import Certificate, restore, transform, verify
     from hyperfact.transforms.interchange import read_kg, write_kg
 
@@ -41,13 +41,13 @@ _PUBLIC = {
     "draw_facts": "hyperfact.draw",
     "draw_neighbourhood": "hyperfact.draw",
     "draw_transformations": "hyperfact.draw",
-    "evaluate": "hyperfact.api",
+    "evaluate": "hyperfact.runs.api",
     "load": "hyperfact.data",
     "read_fact": "hyperfact.graph.queries",
     "read_kg": "hyperfact.transforms.interchange",
     "read_question": "hyperfact.graph.queries",
     "restore": "hyperfact.transforms",
-    "train": "hyperfact.api",
+    "train": "hyperfact.runs.api",
     "transform": "hyperfact.transforms",
     "verify": "hyperfact.transforms",
     "write": "hyperfact.data",

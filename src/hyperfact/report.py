@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hyperfact.catalog import Overview
 from hyperfact.draw.pages.html import document, text
+from hyperfact.runs.catalog import Overview
 
 _WIDTH, _HEIGHT, _MARGIN = 460, 180, 60  # of a chart
 _METRICS = ("mrr", "hits@1", "hits@3", "hits@10", "mean_rank", "ranks")

@@ -20,10 +20,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as arrays_of
 from safetensors.numpy import save as bytes_of
 
-from hyperfact.artifacts import WEIGHTS
 from hyperfact.errors import DataError, StorageError
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.runs.artifacts import WEIGHTS
 from hyperfact.system.writing import write_atomically
 
 FOLDER, FACTS, CALIBRATION, INDEX = (

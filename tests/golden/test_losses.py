@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from hyperfact.config import ExperimentConfig
-from hyperfact.experiment import run
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
+from hyperfact.runs.experiment import run
 from tests.unit.test_experiment import splits_of
 
 RECORD = Path(__file__).with_name("losses.json")

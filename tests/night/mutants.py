@@ -59,7 +59,7 @@ PRELOADED = (
     "torch",
     "numba",
     "duckdb",
-    "hyperfact.assembly",
+    "hyperfact.runs.build",
     "hyperfact.data",
     "tests.support.models",
 )

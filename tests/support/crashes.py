@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hyperfact import artifacts
 from hyperfact.config import ExperimentConfig
+from hyperfact.runs import artifacts
 from hyperfact.training.checkpoints import Checkpoints
 
 _CALLS = ("open", "write", "fsync", "replace", "unlink", "mkdir", "close")

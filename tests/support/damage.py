@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hyperfact import artifacts
 from hyperfact.errors import HyperfactError
+from hyperfact.runs import artifacts
 from hyperfact.system.memory import peak_memory
 
 _NUMBER = re.compile(rb"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")

@@ -19,7 +19,7 @@ from typing import Any
 _ROOT = Path(__file__).parents[2]
 _SERVER = """
 import json, os, sys
-import hyperfact.cli, hyperfact.experiment, hyperfact.runs
+import hyperfact.cli, hyperfact.runs.experiment, hyperfact.runs.run
 for line in sys.stdin:
     asked = json.loads(line)
     if "poll" in asked:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from hyperfact import artifacts
 from hyperfact.data import write
+from hyperfact.runs import artifacts
 from tests.support.crashes import outcome
 from tests.support.forks import Forked
 from tests.unit.test_experiment import splits_of

@@ -5,12 +5,12 @@ from typing import Any
 
 import torch
 
-from hyperfact.assembly import build, resolve
 from hyperfact.config import ExperimentConfig
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import Representations
 from hyperfact.models.transeq import TransEQ
+from hyperfact.runs.build import build, resolve
 
 #: Every encoder with each of its forms.
 ENCODER_FORMS: dict[str, dict[str, Any]] = {

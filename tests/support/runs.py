@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-from hyperfact.artifacts import RunWriter
-from hyperfact.assembly import build
 from hyperfact.config import ExperimentConfig
-from hyperfact.experiment import Run, run, save
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.runs.artifacts import RunWriter
+from hyperfact.runs.build import build
+from hyperfact.runs.experiment import Run, run, save
 from tests.support.models import config_of
 
 CITIES = [f"city {i}" for i in range(4)]

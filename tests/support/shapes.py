@@ -12,11 +12,11 @@ import numpy as np
 import torch
 
 from hyperfact.config import ExperimentConfig
-from hyperfact.experiment import run
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import HKG, Columns, Splits
 from hyperfact.graph.ragged import offsets_of
-from hyperfact.plan import forecast
+from hyperfact.runs.experiment import run
+from hyperfact.runs.plan import forecast
 from hyperfact.system.memory import peak_memory
 
 SHAPES: dict[str, tuple[int, int, dict[str, Any]]] = {  # entities, facts, settings

@@ -17,13 +17,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save
 
-from hyperfact import artifacts
 from hyperfact.data import load
 from hyperfact.errors import DataError, HyperfactError, UnknownNameError
 from hyperfact.evaluation import evaluating
-from hyperfact.experiment import Run, evaluate_split, open_run, run
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.queries import Queries
+from hyperfact.runs import artifacts
+from hyperfact.runs.experiment import Run, evaluate_split, open_run, run
 from hyperfact.system.memory import peak_memory
 from tests.support.crashes import crash_config
 from tests.unit.test_experiment import splits_of

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from hyperfact.assembly import component_settings, resolve
 from hyperfact.config import ExperimentConfig, Section
 from hyperfact.errors import ConfigError, UnknownNameError
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
+from hyperfact.runs.build import component_settings, resolve
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
 

@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 import pytest
 import torch
 
-from hyperfact import artifacts
-from hyperfact.catalog import look
 from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation import Ranks
-from hyperfact.experiment import open_run, run
 from hyperfact.predict import Predictor
+from hyperfact.runs import artifacts
+from hyperfact.runs.catalog import look
+from hyperfact.runs.experiment import open_run, run
 from hyperfact.system.tables import read_table
 from hyperfact.training.checkpoints import Checkpoints
 from tests.support.crashes import crash_config

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact import artifacts
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError, DataError, UserError
 from hyperfact.evaluation import evaluate
-from hyperfact.experiment import Epoch, Run, evaluate_split, open_run, representations, run
 from hyperfact.graph.facts import Derived, Fact, Literal, Vocabulary
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import KnownAnswers
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
+from hyperfact.runs import artifacts
+from hyperfact.runs.experiment import Epoch, Run, evaluate_split, open_run, representations, run
 from tests.support.models import config_of, random_facts
 
 

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from hyperfact.errors import FactSyntaxError, UnknownNameError, UserError
-from hyperfact.experiment import run
 from hyperfact.explain import (
     Change,
     apply_changes,
@@ -19,6 +18,7 @@ from hyperfact.graph.facts import Fact, Literal
 from hyperfact.predict import Predictor, read_any, write_any
 from hyperfact.predict.fitting import entity_questions
 from hyperfact.predict.questions import AnyQuestion, named
+from hyperfact.runs.experiment import run
 from tests.support.benchmarks import data_folder
 from tests.support.models import config_of
 from tests.support.runs import league, league_run, untrained

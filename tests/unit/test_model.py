@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact.assembly import build
 from hyperfact.evaluation import evaluating
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact
@@ -16,6 +15,7 @@ from hyperfact.models.decoders import DECODERS
 from hyperfact.models.decoders.decoder import put
 from hyperfact.models.transeq import TransEQ
 from hyperfact.models.unseen import Roles
+from hyperfact.runs.build import build
 from tests.support.models import config_of, toy
 
 

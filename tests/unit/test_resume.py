@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact import artifacts
-from hyperfact.catalog import find_runs, look
 from hyperfact.cli.signals import Signals
 from hyperfact.errors import (
     CheckpointError,
@@ -25,9 +23,11 @@ from hyperfact.errors import (
     StorageError,
     UserError,
 )
-from hyperfact.experiment import open_run, resume, run
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.provenance import passport
+from hyperfact.runs import artifacts
+from hyperfact.runs.catalog import find_runs, look
+from hyperfact.runs.experiment import open_run, resume, run
+from hyperfact.runs.provenance import passport
 from hyperfact.system.lock import RunLock
 from hyperfact.training.checkpoints import Checkpoints
 from hyperfact.training.fit import Epoch, Event, Fit, Interruption
@@ -221,7 +221,7 @@ def test_other_code_is_refused_unless_asked_for(
         papers["versions"][part] = "other"
         return papers
 
-    monkeypatch.setattr("hyperfact.experiment.passport", changed)
+    monkeypatch.setattr("hyperfact.runs.experiment.passport", changed)
     with pytest.raises(ConfigError, match=rf"versions\.{part} is 'other' now"):
         resume(cut, splits=splits_of())
     assert resume(cut, splits=splits_of(), any_version=True).epochs
@@ -423,7 +423,7 @@ def test_best_means_best(tmp_path: Path) -> None:
     again = open_run(tmp_path / "run", splits=splits_of())
     assert result.best_epoch < 8
     assert result.results["valid"].metrics.mrr == logged
-    from hyperfact.experiment import evaluate_split
+    from hyperfact.runs.experiment import evaluate_split
 
     assert evaluate_split(again, "valid").metrics.mrr == logged
 

@@ -10,11 +10,11 @@ import pytest
 
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG
-from hyperfact.studies import STUDIES, Cell, Cells, Desk, Plan, plots
-from hyperfact.studies.paper import reported, rows_of
-from hyperfact.studies.recipes import recipe
-from hyperfact.studies.tables import summary
-from hyperfact.studies.tsne import purity, sample
+from hyperfact.runs.studies import STUDIES, Cell, Cells, Desk, Plan, plots
+from hyperfact.runs.studies.paper import reported, rows_of
+from hyperfact.runs.studies.recipes import recipe
+from hyperfact.runs.studies.result_tables import summary
+from hyperfact.runs.studies.tsne import purity, sample
 from hyperfact.training.fit import Event
 from tests.support.runs import league
 

@@ -11,7 +11,7 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 from hyperfact.evaluation import evaluate
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.tuning import SPACES, changed, tune, usable
+from hyperfact.runs.tune import SPACES, changed, tune, usable
 from tests.support.runs import league, league_config
 
 SPACE = {"optimizer.lr": (0.001, 0.05), "encoder.alpha": (0.0, 1.0), "decoder.nothing": (1, 2)}
@@ -69,7 +69,7 @@ def test_the_search_never_ranks_test_facts(tmp_path: Path, monkeypatch: pytest.M
         ranked.append(graph.fingerprint)
         return evaluate(model, graph, *rest, **more)
 
-    monkeypatch.setattr("hyperfact.experiment.evaluate", note)
+    monkeypatch.setattr("hyperfact.runs.experiment.evaluate", note)
     splits = league()
     tune(small(), splits, space=SPACE, trials=1, out=tmp_path)
     assert set(ranked) == {splits.valid.fingerprint}

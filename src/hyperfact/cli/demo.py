@@ -84,12 +84,12 @@ def _show_facts(splits: "Splits") -> None:
 
 def _train(splits: "Splits", path: Path, epochs: int) -> Path:
     """Train, print metrics with their protocol, write the report; returns its place."""
-    from hyperfact.catalog import look
     from hyperfact.cli.progress import progress
     from hyperfact.cli.results import print_results
     from hyperfact.cli.signals import interruptible
-    from hyperfact.experiment import run
     from hyperfact.report import page
+    from hyperfact.runs.catalog import look
+    from hyperfact.runs.experiment import run
     from hyperfact.system.writing import write_atomically
 
     print_text(f"\n-- Train TransEQ on it for {epochs} epochs (hyperfact train)\n")

@@ -19,7 +19,7 @@ def env(*, as_json: AsJson = False) -> None:
     import torch
 
     from hyperfact.kernels import has_fast_bfloat16
-    from hyperfact.provenance import processor
+    from hyperfact.runs.provenance import processor
 
     found: dict[str, object] = {
         "hyperfact": __version__,

@@ -72,7 +72,7 @@ def evaluate_(
     `hyperfact evaluate runs/wd50k --slots so --candidates seen-so --by frequency`
     """
     from hyperfact.cli.learn import set_threads
-    from hyperfact.experiment import about_ranks, evaluate_split, open_run, policy_of
+    from hyperfact.runs.experiment import about_ranks, evaluate_split, open_run, policy_of
     from hyperfact.system.tables import write_table
 
     set_threads(threads)
@@ -202,8 +202,8 @@ def _check_split(split: str, splits: "Splits") -> None:
 
 
 def _stored_ranks(path: Path, split: str) -> "tuple[Ranks, dict[str, Any]]":
-    from hyperfact.artifacts import RANKS
     from hyperfact.evaluation import Ranks
+    from hyperfact.runs.artifacts import RANKS
     from hyperfact.system.tables import read_table
 
     file = path / RANKS.format(split=split) if path.is_dir() else path
@@ -214,12 +214,12 @@ def _stored_ranks(path: Path, split: str) -> "tuple[Ranks, dict[str, Any]]":
 
 def _facts_of(path: Path, split: str, data_dir: Path | None) -> "tuple[HKG, HKG]":
     """The asked facts and the training facts of a run."""
-    from hyperfact.experiment import open_run
+    from hyperfact.runs.experiment import open_run
 
     if not path.is_dir():
         raise DataError(f"{path}: slices need the facts; compare run directories")
     stored = open_run(path, data_dir=data_dir)
-    from hyperfact.assembly import training_facts
+    from hyperfact.runs.build import training_facts
 
     return stored.splits[split], training_facts(stored.config, stored.splits)
 

@@ -60,7 +60,7 @@ def train(
     from hyperfact.cli.progress import progress
     from hyperfact.cli.results import print_results
     from hyperfact.cli.signals import interruptible
-    from hyperfact.experiment import run
+    from hyperfact.runs.experiment import run
 
     named = {"data.dataset": dataset, "encoder.name": encoder, "decoder.name": decoder}
     chosen = chosen_config(config, named, overrides, data_dir)
@@ -87,7 +87,7 @@ def config_show(
 
     Example: `hyperfact config show --set encoder.name=rgcn`
     """
-    from hyperfact.assembly import component_settings, resolve
+    from hyperfact.runs.build import component_settings, resolve
 
     chosen = resolve(ExperimentConfig.read(config, overrides or []))
     if as_json:

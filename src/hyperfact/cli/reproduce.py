@@ -14,9 +14,9 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UnknownNameError, UserError
 
 if TYPE_CHECKING:
-    from hyperfact.experiment import Watch
     from hyperfact.graph.hkg import HKG, Splits
-    from hyperfact.studies import Cell, Plan, Study
+    from hyperfact.runs.experiment import Watch
+    from hyperfact.runs.studies import Cell, Plan, Study
 
 
 @app.command()
@@ -52,7 +52,7 @@ def reproduce(
     Example: `hyperfact reproduce transformations`,
     `hyperfact reproduce main --budget full --dataset FB-AUTO --out results/main --resume`
     """
-    from hyperfact.studies import STUDIES, Plan
+    from hyperfact.runs.studies import STUDIES, Plan
 
     if name not in STUDIES:
         raise UnknownNameError("study", name, STUDIES)
@@ -74,7 +74,7 @@ def _tell(
     study: "Study", folder: Path, plan: "Plan", data_dir: Path | None, *, resume: bool
 ) -> list[dict[str, Any]]:
     from hyperfact.cli.signals import interruptible
-    from hyperfact.studies import Cells, Desk
+    from hyperfact.runs.studies import Cells, Desk
 
     @cache
     def splits(dataset: str) -> "Splits":

@@ -47,12 +47,12 @@ def resume(
 
     Example: `hyperfact resume runs/fb-auto`
     """
-    from hyperfact.catalog import look
     from hyperfact.cli.progress import progress
     from hyperfact.cli.results import print_results
     from hyperfact.cli.signals import interruptible
-    from hyperfact.experiment import resume as go_on
-    from hyperfact.experiment import threads_of
+    from hyperfact.runs.catalog import look
+    from hyperfact.runs.experiment import resume as go_on
+    from hyperfact.runs.experiment import threads_of
 
     found = look(path)
     if found.state == "finished":
@@ -87,7 +87,7 @@ def runs_(
 
     Example: `hyperfact runs runs`
     """
-    from hyperfact.catalog import find_runs, look
+    from hyperfact.runs.catalog import find_runs, look
 
     found = [look(path) for path in find_runs(folder)]
     if as_json:
@@ -118,8 +118,8 @@ def report(
 
     Example: `hyperfact report runs/fb-auto`
     """
-    from hyperfact.catalog import look
     from hyperfact.report import page
+    from hyperfact.runs.catalog import look
     from hyperfact.system.writing import write_atomically
 
     target = out if out is not None else path / "report.html"
@@ -148,7 +148,7 @@ def plan_(
 
     Example: `hyperfact plan recipes/fb_auto_compgcn_mdistmult.toml --max-memory 4`
     """
-    from hyperfact.plan import forecast
+    from hyperfact.runs.plan import forecast
 
     named = {"data.dataset": dataset, "encoder.name": encoder, "decoder.name": decoder}
     chosen = chosen_config(config, named, overrides, data_dir)

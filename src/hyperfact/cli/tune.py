@@ -22,7 +22,7 @@ from hyperfact.cli.learn import (
 from hyperfact.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from hyperfact.experiment import Watch
+    from hyperfact.runs.experiment import Watch
 
 
 @app.command()
@@ -47,8 +47,8 @@ def tune(
     """
     from hyperfact.cli.progress import progress
     from hyperfact.cli.signals import interruptible
-    from hyperfact.tuning import SPACES
-    from hyperfact.tuning import tune as search
+    from hyperfact.runs.tune import SPACES
+    from hyperfact.runs.tune import tune as search
 
     if space not in SPACES:
         raise UnknownNameError("space", space, SPACES)

@@ -7,15 +7,6 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from hyperfact.artifacts import (
-    VECTORS,
-    WEIGHTS,
-    Stored,
-    check_tensors,
-    check_vectors,
-    read_run,
-)
-from hyperfact.assembly import load_data, precision_of, training_facts
 from hyperfact.config import ExperimentConfig, member, settings_of
 from hyperfact.errors import DataError
 from hyperfact.graph.hkg import Splits
@@ -25,6 +16,15 @@ from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.unseen import Roles
 from hyperfact.predict.scoring import Scorer
+from hyperfact.runs.artifacts import (
+    VECTORS,
+    WEIGHTS,
+    Stored,
+    check_tensors,
+    check_vectors,
+    read_run,
+)
+from hyperfact.runs.build import load_data, precision_of, training_facts
 from hyperfact.sidecar import Sidecar, check_same
 
 

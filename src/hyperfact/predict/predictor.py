@@ -8,10 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from hyperfact.artifacts import Stored
-from hyperfact.assembly import build, training_facts
 from hyperfact.config import ExperimentConfig
-from hyperfact.experiment import Run, representations
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import Splits
 from hyperfact.models.transeq import TransEQ
@@ -24,6 +21,9 @@ from hyperfact.predict.loading import Parts, read_parts
 from hyperfact.predict.questions import AnyQuestion, Asked, ids_of, read_any
 from hyperfact.predict.ranking import Place, place_among, rank, refuse_unusable
 from hyperfact.predict.scoring import Scorer
+from hyperfact.runs.artifacts import Stored
+from hyperfact.runs.build import build, training_facts
+from hyperfact.runs.experiment import Run, representations
 from hyperfact.sidecar import Sidecar
 
 _CELLS = 2**24  # scores that exist at once: 64 MB in float32

@@ -16,11 +16,11 @@ import duckdb
 import numpy as np
 from torch import Tensor
 
-from hyperfact.artifacts import MANIFEST
 from hyperfact.errors import StorageError, UserError
 from hyperfact.graph.facts import Literal, Vocabulary
 from hyperfact.graph.ragged import Array
 from hyperfact.predict import Predictor
+from hyperfact.runs.artifacts import MANIFEST
 from hyperfact.sidecar import FOLDER
 from hyperfact.system.output import staged
 from hyperfact.takeaway.card import model_card

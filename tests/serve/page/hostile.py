@@ -5,10 +5,10 @@ from pathlib import Path
 
 import torch
 
-from hyperfact.experiment import run
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.predict import Predictor
+from hyperfact.runs.experiment import run
 from tests.support.runs import folder, league_config
 
 RUN = "window.canary=1"

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import torch
 
-from hyperfact import artifacts
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import write
-from hyperfact.experiment import run
-from hyperfact.plan import estimate_memory, forecast
+from hyperfact.runs import artifacts
+from hyperfact.runs.experiment import run
+from hyperfact.runs.plan import estimate_memory, forecast
 from hyperfact.training.checkpoints import Checkpoints
 from tests.support.crashes import Crash, crash_config, frozen, outcome
 from tests.unit.cli.test_learn import call
@@ -191,7 +191,7 @@ def test_too_much_memory_is_refused_before_it_is_taken(data: Path, capsys: Captu
 
 
 def test_the_estimate_grows_with_the_model(data: Path) -> None:
-    from hyperfact.assembly import encoder_graph, resolve
+    from hyperfact.runs.build import encoder_graph, resolve
 
     graph = encoder_graph(resolve(configured(data)), splits_of().train)
     sizes = [

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact import artifacts
 from hyperfact.cli import main
 from hyperfact.config import (
     ExperimentConfig,
@@ -20,13 +19,14 @@ from hyperfact.config import (
 )
 from hyperfact.errors import DataError, NumericalError
 from hyperfact.evaluation import Background, Evaluation, Policy, Ranks, evaluate
-from hyperfact.experiment import Run, evaluate_split, open_run, run
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import KnownAnswers
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.transeq import TransEQ
-from hyperfact.runs import save
+from hyperfact.runs import artifacts
+from hyperfact.runs.experiment import Run, evaluate_split, open_run, run
+from hyperfact.runs.run import save
 from hyperfact.system.tables import read_table
 from hyperfact.training.objective import make_objective
 from hyperfact.training.trainer import Trainer

@@ -7,15 +7,16 @@ from typing import Any
 
 import torch
 
-from hyperfact import __version__, artifacts
-from hyperfact.assembly import build, load_data, training_facts
+from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError
 from hyperfact.evaluation import Background, Evaluation, Limits, Policy, evaluate, evaluating
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.kg import Representations
 from hyperfact.models.transeq import TransEQ
-from hyperfact.provenance import versions
+from hyperfact.runs import artifacts
+from hyperfact.runs.build import build, load_data, training_facts
+from hyperfact.runs.provenance import versions
 from hyperfact.training.fit import Epoch
 
 

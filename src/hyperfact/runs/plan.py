@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from safetensors.torch import save as bytes_of
 
-from hyperfact.assembly import encoder_graph, precision_of, resolve, training_facts
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 from hyperfact.evaluation import evaluate
-from hyperfact.experiment import Story, limits_of, policy_of, representations
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.kg import KG
+from hyperfact.runs.build import encoder_graph, precision_of, resolve, training_facts
+from hyperfact.runs.experiment import Story, limits_of, policy_of, representations
 from hyperfact.system.memory import peak_memory
 from hyperfact.training.fit import Open, snapshot
 

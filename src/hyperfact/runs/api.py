@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from hyperfact.assembly import resolve
 from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation import Evaluation, Policy
-from hyperfact.experiment import Run, evaluate_split, open_run, run
 from hyperfact.graph.hkg import Splits
+from hyperfact.runs.build import resolve
+from hyperfact.runs.experiment import Run, evaluate_split, open_run, run
 
 
 def train(

@@ -12,13 +12,13 @@ from typing import Any
 import torch
 
 from hyperfact import __version__
-from hyperfact.artifacts import MANIFEST, read_config
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 from hyperfact.evaluation import evaluate
-from hyperfact.experiment import Run, Story, Watch, limits_of, open_run, resume, run
 from hyperfact.graph.hkg import Splits
-from hyperfact.provenance import processor, versions
+from hyperfact.runs.artifacts import MANIFEST, read_config
+from hyperfact.runs.experiment import Run, Story, Watch, limits_of, open_run, resume, run
+from hyperfact.runs.provenance import processor, versions
 from hyperfact.system.memory import forget_peak, peak_memory
 from hyperfact.system.writing import write_atomically
 from hyperfact.training.fit import Epoch, Event, Guard, Open

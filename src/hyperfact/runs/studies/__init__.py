@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from hyperfact.studies.cells import Cell, Cells, Outcome
-from hyperfact.studies.complexity import Complexity
-from hyperfact.studies.study import Budget, Desk, Plan, Study
-from hyperfact.studies.trainings import (
+from hyperfact.runs.studies.cells import Cell, Cells, Outcome
+from hyperfact.runs.studies.complexity_study import Complexity
+from hyperfact.runs.studies.study import Budget, Desk, Plan, Study
+from hyperfact.runs.studies.trainings import (
     Curves,
     Deviations,
     EncoderDecoder,
@@ -13,7 +13,7 @@ from hyperfact.studies.trainings import (
     Sharing,
     Transformations,
 )
-from hyperfact.studies.tsne import Tsne
+from hyperfact.runs.studies.tsne import Tsne
 
 #: Every study a command may name. Adding one: a class, and a line here.
 STUDIES: Mapping[str, Study] = {

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from hyperfact.errors import UnknownNameError, UserError
-from hyperfact.experiment import Watch
 from hyperfact.graph.hkg import HKG
-from hyperfact.studies.cells import Cell, Cells, Outcome
-from hyperfact.studies.recipes import Changes, recipe
-from hyperfact.studies.tables import summary, to_csv, to_markdown
+from hyperfact.runs.experiment import Watch
+from hyperfact.runs.studies.cells import Cell, Cells, Outcome
+from hyperfact.runs.studies.recipes import Changes, recipe
+from hyperfact.runs.studies.result_tables import summary, to_csv, to_markdown
 from hyperfact.system.writing import write_atomically
 
 Budget = Literal["quick", "full"]

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 @cache
 def _figures() -> dict[tuple[str, str, str], dict[str, float]]:
-    text = files("hyperfact.studies").joinpath("paper.tsv").read_text(encoding="utf-8")
+    text = files("hyperfact.runs.studies").joinpath("paper.tsv").read_text(encoding="utf-8")
     found: dict[tuple[str, str, str], dict[str, float]] = {}
     for line in csv.DictReader(text.splitlines(), delimiter="\t"):
         key = line["study"], line["dataset"], line["row"]

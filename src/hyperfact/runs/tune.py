@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hyperfact.assembly import component_settings, resolve, validation_facts
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError, UserError
-from hyperfact.experiment import Story, Watch
 from hyperfact.graph.hkg import Splits
+from hyperfact.runs.build import component_settings, resolve, validation_facts
+from hyperfact.runs.experiment import Story, Watch
 from hyperfact.system.writing import write_atomically
 from hyperfact.training.fit import Epoch, Guard, Open
 

@@ -13,8 +13,12 @@ from typing import Any
 
 import torch
 
-from hyperfact import artifacts
-from hyperfact.assembly import (
+from hyperfact.config import ExperimentConfig
+from hyperfact.errors import ConfigError, HyperfactError, UserError
+from hyperfact.evaluation import Background, evaluate
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.runs import artifacts
+from hyperfact.runs.build import (
     build,
     component_settings,
     load_data,
@@ -22,12 +26,8 @@ from hyperfact.assembly import (
     training_facts,
     validation_facts,
 )
-from hyperfact.config import ExperimentConfig
-from hyperfact.errors import ConfigError, HyperfactError, UserError
-from hyperfact.evaluation import Background, evaluate
-from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.provenance import passport, refuse_other
-from hyperfact.runs import (
+from hyperfact.runs.provenance import passport, refuse_other
+from hyperfact.runs.run import (
     Run,
     about_ranks,
     background_of,

@@ -8,11 +8,11 @@ import numpy as np
 from hyperfact.errors import UserError
 from hyperfact.explain.support import mediators_of
 from hyperfact.graph.ragged import Array
-from hyperfact.runs import Run
-from hyperfact.studies import plots
-from hyperfact.studies.cells import Outcome
-from hyperfact.studies.recipes import Changes
-from hyperfact.studies.study import Desk, Plan, Trainings
+from hyperfact.runs.run import Run
+from hyperfact.runs.studies import plots
+from hyperfact.runs.studies.cells import Outcome
+from hyperfact.runs.studies.recipes import Changes
+from hyperfact.runs.studies.study import Desk, Plan, Trainings
 
 RELATIONS, POINTS, NEIGHBOURS = 10, 2000, 10
 

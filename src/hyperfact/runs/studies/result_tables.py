@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from statistics import mean, stdev
 from typing import Any
 
-from hyperfact.studies.cells import Outcome
-from hyperfact.studies.paper import reported
+from hyperfact.runs.studies.cells import Outcome
+from hyperfact.runs.studies.paper import reported
 
 METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 

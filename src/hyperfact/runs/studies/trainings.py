@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from hyperfact.studies import plots
-from hyperfact.studies.cells import Outcome
-from hyperfact.studies.paper import reported, rows_of
-from hyperfact.studies.recipes import Changes
-from hyperfact.studies.study import Desk, Plan, Trainings
+from hyperfact.runs.studies import plots
+from hyperfact.runs.studies.cells import Outcome
+from hyperfact.runs.studies.paper import reported, rows_of
+from hyperfact.runs.studies.recipes import Changes
+from hyperfact.runs.studies.study import Desk, Plan, Trainings
 from hyperfact.transforms import TRANSFORMS
 
 _LOOKUP: Changes = {"encoder": {"name": "lookup", "initial_scale": 0.3}}

@@ -4,9 +4,9 @@ from dataclasses import asdict
 from typing import Any
 
 from hyperfact.errors import UserError
-from hyperfact.studies import plots
-from hyperfact.studies.study import Desk, Plan, Study
-from hyperfact.studies.tables import to_markdown
+from hyperfact.runs.studies import plots
+from hyperfact.runs.studies.result_tables import to_markdown
+from hyperfact.runs.studies.study import Desk, Plan, Study
 from hyperfact.transforms.complexity import costs
 
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from hyperfact.errors import UserError
-from hyperfact.studies.cells import Outcome
+from hyperfact.runs.studies.cells import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from hyperfact import artifacts
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError, UserError
+from hyperfact.runs import artifacts
 from hyperfact.system.lock import owner_of
 from hyperfact.system.reading import parse_json, read_inside
 
