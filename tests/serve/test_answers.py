@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from hyperfact.explain import explain, whatif
-from hyperfact.predict import Predictor
+from hyperfact.predict import Predictor, whatif
 from hyperfact.predict.answers import Request
+from hyperfact.predict.explain import explain
 from hyperfact.serve import replies
 from hyperfact.serve.batching import Query, answer, to_json
 from hyperfact.serve.exactness import same_together

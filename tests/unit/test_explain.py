@@ -5,17 +5,10 @@ import pytest
 import torch
 
 from hyperfact.errors import FactSyntaxError, UnknownNameError, UserError
-from hyperfact.explain import (
-    Change,
-    apply_changes,
-    explain,
-    faithfulness,
-    read_change,
-    whatif,
-)
-from hyperfact.explain.support import score_without, support_of, touching
 from hyperfact.graph.facts import Fact, Literal
-from hyperfact.predict import Predictor, read_any, write_any
+from hyperfact.predict import Predictor, read_any, whatif, write_any
+from hyperfact.predict.explain import Change, apply_changes, explain, faithfulness, read_change
+from hyperfact.predict.explain.support import score_without, support_of, touching
 from hyperfact.predict.fitting import entity_questions
 from hyperfact.predict.questions import AnyQuestion, named
 from hyperfact.runs.experiment import run

@@ -15,8 +15,8 @@ from hyperfact.errors import FormatError, MissingExtraError, UnknownNameError, U
 from hyperfact.graph.batches import FactBatch
 from hyperfact.predict import Predictor
 from hyperfact.predict.answers import Request
-from hyperfact.takeaway import answer_file, export_index, export_run, export_scorer
-from hyperfact.takeaway.card import model_card
+from hyperfact.predict.export import answer_file, export_index, export_run, export_scorer
+from hyperfact.predict.export.card import model_card
 from tests.support.runs import league, league_run, stored, untrained
 
 QUESTIONS = [

@@ -6,8 +6,8 @@ from hyperfact.cli.common import note, print_table, print_text
 from hyperfact.graph.facts import show
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
-    from hyperfact.explain import Explanation, WhatIf
     from hyperfact.predict import Answers
+    from hyperfact.predict.explain import Explanation, WhatIf
 
 
 def print_answers(answers: "Answers") -> None:

@@ -95,7 +95,7 @@ def predict(
 def _answer_file(
     predictor: "Predictor", source: Path, target: Path, request: Any, *, as_json: bool
 ) -> None:
-    from hyperfact.takeaway import answer_file
+    from hyperfact.predict.export import answer_file
 
     report = answer_file(predictor, source, target, request=request)
     if as_json:
@@ -165,7 +165,7 @@ def explain_(
 
     Example: `hyperfact explain runs/b "Hank Aaron | played for | ?" "Atlanta Braves"`
     """
-    from hyperfact.explain import explain
+    from hyperfact.predict.explain import explain
 
     predictor = load_predictor(path, data_dir, threads)
     found = explain(predictor, question, answer, count=count, measure=measure)
@@ -210,7 +210,7 @@ def whatif(
     Example: `hyperfact whatif runs/b "Hank Aaron | played for | ? | position = OF"
     "position = 1B" "+ start season = 1954"`
     """
-    from hyperfact.explain import whatif as ask_twice
+    from hyperfact.predict import whatif as ask_twice
 
     predictor = load_predictor(path, data_dir, threads)
     found = ask_twice(predictor, question, changes, k=k, known=known)  # type: ignore[arg-type]
@@ -236,7 +236,7 @@ def export(
 
     Example: `hyperfact export runs/b exported --scorer`
     """
-    from hyperfact.takeaway import export_run
+    from hyperfact.predict.export import export_run
 
     files = export_run(load_predictor(path, data_dir, None), out, index=index, scorer=scorer)
     if as_json:

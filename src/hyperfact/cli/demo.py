@@ -107,8 +107,8 @@ def _train(splits: "Splits", path: Path, epochs: int) -> Path:
 def _ask(splits: "Splits", path: Path) -> None:
     """Three questions, and why the first of them is answered so."""
     from hyperfact.cli.answers import print_answers, print_explanation
-    from hyperfact.explain import explain
     from hyperfact.predict import Predictor
+    from hyperfact.predict.explain import explain
 
     print_text("\n-- Fill any blank (hyperfact predict)")
     predictor = Predictor.load(path, splits=splits)

@@ -15,6 +15,7 @@ from hyperfact.models.decoders import DECODERS
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.unseen import Roles
+from hyperfact.predict.cache import Sidecar, check_same
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import (
     VECTORS,
@@ -25,7 +26,6 @@ from hyperfact.runs.artifacts import (
     read_run,
 )
 from hyperfact.runs.build import load_data, precision_of, training_facts
-from hyperfact.sidecar import Sidecar, check_same
 
 
 @dataclass(frozen=True)

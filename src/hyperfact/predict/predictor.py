@@ -13,6 +13,7 @@ from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import Splits
 from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.answers import Answers, Known, Request
+from hyperfact.predict.cache import Sidecar
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.complete import Completion, complete
 from hyperfact.predict.fitting import Kind, fit_kind, scores_of
@@ -24,7 +25,6 @@ from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import Stored
 from hyperfact.runs.build import build, training_facts
 from hyperfact.runs.experiment import Run, representations
-from hyperfact.sidecar import Sidecar
 
 _CELLS = 2**24  # scores that exist at once: 64 MB in float32
 _READ = 8192  # questions read ahead, among which equal ones are scored once

@@ -12,10 +12,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from hyperfact.explain.support import mediators_of
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.ragged import Array, owners_of
 from hyperfact.predict import Predictor
+from hyperfact.predict.explain.support import mediators_of
 
 ENTITIES, MEDIATORS = 1200, 800  # so many points at most
 METHOD = "principal components of the vectors of entities and mediators"

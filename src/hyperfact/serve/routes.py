@@ -10,7 +10,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hyperfact.errors import HyperfactError
-from hyperfact.explain import explain, whatif
+from hyperfact.predict import whatif
+from hyperfact.predict.explain import explain
 from hyperfact.serve import wire
 from hyperfact.serve.batching import WIDEST, Query, Turns, to_json
 from hyperfact.serve.guard import Refusal, error_body

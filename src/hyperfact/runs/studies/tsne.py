@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from hyperfact.errors import UserError
-from hyperfact.explain.support import mediators_of
 from hyperfact.graph.ragged import Array
+from hyperfact.predict.explain.support import mediators_of
 from hyperfact.runs.run import Run
 from hyperfact.runs.studies import plots
 from hyperfact.runs.studies.cells import Outcome

@@ -3,10 +3,10 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hyperfact.explain.parts import Part, parts_of
-from hyperfact.explain.paths import Path, paths_of
-from hyperfact.explain.support import Support, measured, sees_graph, support_of
 from hyperfact.predict import Place, Predictor, write_any
+from hyperfact.predict.explain.parts import Part, parts_of
+from hyperfact.predict.explain.paths import Path, paths_of
+from hyperfact.predict.explain.support import Support, measured, sees_graph, support_of
 from hyperfact.predict.questions import AnyQuestion
 
 NOTE = (

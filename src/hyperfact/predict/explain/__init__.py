@@ -4,13 +4,13 @@ An explanation describes the model, not the world, and describes it approximatel
 docs/concepts/explanations.md.
 """
 
-from hyperfact.explain.changes import Change, apply_changes, read_change
-from hyperfact.explain.explanation import Explanation, explain
-from hyperfact.explain.faithfulness import Faithfulness, faithfulness
-from hyperfact.explain.parts import Part
-from hyperfact.explain.paths import Path, Step
-from hyperfact.explain.support import Support
-from hyperfact.explain.whatif import Move, WhatIf, whatif
+from hyperfact.predict.changes import Change, apply_changes, read_change
+from hyperfact.predict.explain.explanation import Explanation, explain
+from hyperfact.predict.explain.faithfulness import Faithfulness, faithfulness
+from hyperfact.predict.explain.parts import Part
+from hyperfact.predict.explain.paths import Path, Step
+from hyperfact.predict.explain.support import Support
+from hyperfact.predict.whatif import Move, WhatIf, whatif
 
 __all__ = [
     "Change",

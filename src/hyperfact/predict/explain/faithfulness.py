@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from hyperfact.errors import UserError
-from hyperfact.explain.support import score_without, sees_graph, support_of, touching
 from hyperfact.graph.ragged import Array
 from hyperfact.predict import Predictor
+from hyperfact.predict.explain.support import score_without, sees_graph, support_of, touching
 from hyperfact.predict.questions import AnyQuestion
 
 

@@ -20,12 +20,12 @@ from hyperfact.errors import StorageError, UserError
 from hyperfact.graph.facts import Literal, Vocabulary
 from hyperfact.graph.ragged import Array
 from hyperfact.predict import Predictor
+from hyperfact.predict.cache import FOLDER
+from hyperfact.predict.export.card import model_card
+from hyperfact.predict.export.scorer import export_scorer
+from hyperfact.predict.export.search import export_index
 from hyperfact.runs.artifacts import MANIFEST
-from hyperfact.sidecar import FOLDER
 from hyperfact.system.output import staged
-from hyperfact.takeaway.card import model_card
-from hyperfact.takeaway.scorer import export_scorer
-from hyperfact.takeaway.search import export_index
 
 
 def export_run(

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hyperfact.errors import UserError
-from hyperfact.explain.changes import Change, apply_changes, read_change
 from hyperfact.predict import Answers, Predictor, write_any
 from hyperfact.predict.answers import Known
+from hyperfact.predict.changes import Change, apply_changes, read_change
 from hyperfact.predict.questions import AnyQuestion
 
 
@@ -61,7 +61,7 @@ def whatif(
     Args:
         predictor: Of a run.
         question: As for `Predictor.ask`.
-        changes: See `hyperfact.explain.changes`.
+        changes: See `hyperfact.predict.changes`.
         k: How many answers of each ranking.
         known: As for `Predictor.ask`.
     """
