@@ -87,7 +87,7 @@ def _train(splits: "Splits", path: Path, epochs: int) -> Path:
     from hyperfact.cli.progress import progress
     from hyperfact.cli.results import print_results
     from hyperfact.cli.signals import interruptible
-    from hyperfact.report import page
+    from hyperfact.draw.pages.report import page
     from hyperfact.runs.catalog import look
     from hyperfact.runs.experiment import run
     from hyperfact.system.writing import write_atomically

@@ -118,7 +118,7 @@ def report(
 
     Example: `hyperfact report runs/fb-auto`
     """
-    from hyperfact.report import page
+    from hyperfact.draw.pages.report import page
     from hyperfact.runs.catalog import look
     from hyperfact.system.writing import write_atomically
 
