@@ -15,7 +15,7 @@ import pytest
 from benchmarks.serve import load
 from hyperfact.predict import Predictor
 from hyperfact.serve.guard import Receive, Scope, Send
-from hyperfact.serve.server import Server, listen
+from hyperfact.serve.http.server import Server, listen
 from tests.support.serving import (
     QUESTION,
     Kept,

@@ -16,9 +16,9 @@ import pytest
 
 from hyperfact.cli import main
 from hyperfact.errors import UserError
-from hyperfact.serve import logs
+from hyperfact.serve.http import logs
+from hyperfact.serve.http.server import listen
 from hyperfact.serve.models import Models
-from hyperfact.serve.server import listen
 from tests.support.serving import (
     QUESTION,
     connect,

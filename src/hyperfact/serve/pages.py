@@ -11,11 +11,11 @@ from hyperfact.serve.asking import State, question_of_form
 from hyperfact.serve.cards import card_of
 from hyperfact.serve.download import answers_csv, file_name
 from hyperfact.serve.entities import entity_view
-from hyperfact.serve.files import static_address, static_files
 from hyperfact.serve.maps import map_view
 from hyperfact.serve.models import Served
 from hyperfact.serve.results import ask_view, changed_by_form, refused_view
 from hyperfact.serve.shown import frame, home_of, reason, render
+from hyperfact.serve.static_files import static_address, static_files
 
 Models = Mapping[str, Served]
 Endpoint = Callable[[Request, Served], Response]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from hyperfact.errors import UserError
 from hyperfact.serve.app import create_app
+from hyperfact.serve.http.server import Server, listen
 from hyperfact.serve.models import Models
-from hyperfact.serve.server import Server, listen
 from hyperfact.serve.warm import warm
 
 _CONNECTIONS = 512

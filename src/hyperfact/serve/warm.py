@@ -12,7 +12,7 @@ from hyperfact.graph.facts import show
 from hyperfact.serve.app import Service
 from hyperfact.serve.batching import to_json
 from hyperfact.serve.exactness import same_together
-from hyperfact.serve.exchange import answered
+from hyperfact.serve.http.exchange import answered
 from hyperfact.serve.models import Served
 from hyperfact.serve.shown import templates
 

@@ -9,9 +9,9 @@ import pytest
 from hyperfact.predict import Predictor
 from hyperfact.serve.app import Service, create_app
 from hyperfact.serve.download import file_name, harmless
-from hyperfact.serve.files import static_files
 from hyperfact.serve.models import Models
 from hyperfact.serve.shown import address, entity_address, figure, percent, short, times
+from hyperfact.serve.static_files import static_files
 from tests.serve.page.hostile import PAYLOADS, hostile_run
 from tests.support.asgi import Reply, get
 from tests.support.serving import league_path

@@ -15,9 +15,9 @@ from typing import Any
 
 import h11
 
-from hyperfact.serve.exchange import Response, address_of, answered, refused
 from hyperfact.serve.guard import App, Refusal
-from hyperfact.serve.logs import line
+from hyperfact.serve.http.exchange import Response, address_of, answered, refused
+from hyperfact.serve.http.logs import line
 
 _READ = 16_384
 

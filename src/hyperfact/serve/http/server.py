@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from hyperfact.errors import UserError
-from hyperfact.serve.connection import Connection, Limits
 from hyperfact.serve.guard import App, Refusal
+from hyperfact.serve.http.connection import Connection, Limits
 
 _SENT = 2**18  # bytes that the system keeps for a client who reads slowly
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
