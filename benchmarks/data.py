@@ -16,7 +16,7 @@ from hyperfact.system.memory import keep_freed_memory
 
 _IMPORT = """
 from hyperfact.data import load
-from hyperfact.memory import keep_freed_memory
+from hyperfact.system.memory import keep_freed_memory
 import hyperfact.graph.queries
 keep_freed_memory()
 """

@@ -15,12 +15,9 @@ HyperfactError                    70  something that should not happen
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
-from hyperfact.graph.name_search import NameIndex
-
-_FEW = 200  # names that difflib compares quickly enough
+_LIKENESS = 60  # of 100, from which on one name may be meant by another
 
 
 class HyperfactError(Exception):
@@ -112,11 +109,9 @@ class NumericalError(HyperfactError):
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that `name` was most likely meant to be, if any is near."""
+    from rapidfuzz import fuzz, process  # only when something is wrong already
+
     names = list(known)
-    if len(names) > _FEW:
-        found = NameIndex(names).nearest(name)
-        return None if found is None else names[found]
-    folded = {n.casefold(): n for n in reversed(names)}
-    asked = name.casefold()
-    close = [asked] if asked in folded else get_close_matches(asked, folded, n=1, cutoff=0.6)
-    return folded[close[0]] if close else None
+    folded = [other.casefold() for other in names]
+    found = process.extractOne(name.casefold(), folded, scorer=fuzz.ratio, score_cutoff=_LIKENESS)
+    return None if found is None else names[found[2]]

@@ -14,7 +14,7 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.runs.experiment import run
-from tests.unit.test_experiment import splits_of
+from tests.unit.runs.test_experiment import splits_of
 
 RECORD = Path(__file__).with_name("losses.json")
 PAIRS = list(product(ENCODERS, DECODERS))

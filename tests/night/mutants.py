@@ -18,14 +18,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from tests.night.changes import Mutant, mutants
+from tests.support import ROOT
 
-ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "hyperfact"
 _RANKING = (
     "tests/unit/evaluation/test_edges.py",

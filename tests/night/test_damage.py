@@ -18,8 +18,8 @@ from hyperfact.system.tables import read_table
 from hyperfact.training.checkpoints import Checkpoints
 from tests.support.crashes import crash_config
 from tests.support.damage import Damage
-from tests.unit.test_damaged_artifacts import FILES, RANKS
-from tests.unit.test_experiment import splits_of
+from tests.unit.runs.test_damaged_artifacts import FILES, RANKS
+from tests.unit.runs.test_experiment import splits_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 

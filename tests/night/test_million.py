@@ -13,12 +13,12 @@ resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 import numpy as np, torch
 torch.set_num_threads(2)
 from hyperfact.evaluation import Limits, rank_with
-from hyperfact.facts import Fact, Vocabulary
-from hyperfact.decoders import DECODERS
-from hyperfact.hkg import HKG, Columns
-from hyperfact.kg import Representations
-from hyperfact.memory import peak_memory
-from hyperfact.queries import KnownAnswers
+from hyperfact.graph.facts import Fact, Vocabulary
+from hyperfact.models.decoders import DECODERS
+from hyperfact.graph.hkg import HKG, Columns
+from hyperfact.graph.kg import Representations
+from hyperfact.system.memory import peak_memory
+from hyperfact.graph.queries import KnownAnswers
 size, dim, queries = 1_000_000, 200, {queries}
 generator = torch.Generator().manual_seed(0)
 table = torch.empty(size, dim).normal_(0, 0.3, generator=generator)

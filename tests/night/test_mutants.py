@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from tests.night.changes import EQUIVALENT, mutants
-from tests.night.mutants import PACKAGE, ROOT, SOURCES
+from tests.night.mutants import PACKAGE, SOURCES
+from tests.support import ROOT
 
 SHARE = 0.95  # of killed mutants
 EVERY = os.environ.get("HYPERFACT_MUTANTS", "1")  # try every n-th mutant only

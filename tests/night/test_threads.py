@@ -3,11 +3,11 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
+
 RUNS = 10
 CODE = """
 import hashlib, sys
@@ -15,8 +15,8 @@ import torch
 torch.set_num_threads(2)
 torch.use_deterministic_algorithms(True)
 from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
-from hyperfact.objective import make_objective
-from hyperfact.training import Trainer
+from hyperfact.training.objective import make_objective
+from hyperfact.training.trainer import Trainer
 from tests.support.models import model_of, random_facts
 graph = random_facts(700, entities=600)
 model = model_of(graph, {"name": sys.argv[1]}, {"name": "mdistmult"}, dim=64)

@@ -16,9 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
+
 _SERVER = """
 import json, os, sys
+from tests.support import ROOT
 import hyperfact.cli, hyperfact.runs.experiment, hyperfact.runs.run
 for line in sys.stdin:
     asked = json.loads(line)
@@ -49,7 +51,7 @@ class Server:
             stdout=subprocess.PIPE,
             text=True,
             bufsize=1,
-            cwd=_ROOT,
+            cwd=ROOT,
         )
 
     def ask(self, question: str) -> str:

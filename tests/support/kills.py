@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from hyperfact.data import write
 from hyperfact.runs import artifacts
+from tests.support import ROOT
 from tests.support.crashes import outcome
 from tests.support.forks import Forked
-from tests.unit.test_experiment import splits_of
+from tests.unit.runs.test_experiment import splits_of
 
 SETTINGS = {
     "training.dim": 8,
@@ -27,7 +28,6 @@ SETTINGS = {
     "checkpoint.budget": 1.0,
     "checkpoint.keep": "true",
 }
-_ROOT = Path(__file__).parents[2]
 
 
 def dataset(folder: Path) -> Path:
@@ -53,7 +53,7 @@ def fresh(*words: str) -> Process:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=_ROOT,
+        cwd=ROOT,
     )
 
 

@@ -210,7 +210,7 @@ def whatif(
     Example: `hyperfact whatif runs/b "Hank Aaron | played for | ? | position = OF"
     "position = 1B" "+ start season = 1954"`
     """
-    from hyperfact.predict import whatif as ask_twice
+    from hyperfact.predict.whatif import whatif as ask_twice
 
     predictor = load_predictor(path, data_dir, threads)
     found = ask_twice(predictor, question, changes, k=k, known=known)  # type: ignore[arg-type]

@@ -1,6 +1,8 @@
 """Settings: frozen sections, checked, read from and written to TOML.
 
 `settings` is the machinery, `sections` says what can be set; it may use what stands before it.
+
+Order: settings, sections.
 """
 
 from hyperfact.config.sections import (

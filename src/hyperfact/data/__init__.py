@@ -1,4 +1,7 @@
-"""Files to facts and back: `load` a dataset by name or path, `write` one in any format."""
+"""Files to facts and back: `load` a dataset by name or path, `write` one in any format.
+
+Order: audit, benchmarks, builder, bundle, stats, formats.
+"""
 
 import logging
 import re

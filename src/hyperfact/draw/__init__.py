@@ -1,6 +1,8 @@
 """SVG of a fact, of a neighbourhood, of a transformation; own marks, no network, dark and light.
 
 Every function returns a `Picture`, a string that notebooks show. See docs/howto/draw.md.
+
+Order: pages, text, svg, views.
 """
 
 from collections.abc import Callable, Sequence

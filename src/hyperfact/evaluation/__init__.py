@@ -1,4 +1,8 @@
-"""Filtered ranking that can be trusted: policy, ranks, metrics, slices, comparisons."""
+"""Filtered ranking that can be trusted: policy, ranks, metrics, slices, comparisons.
+
+Order: bootstrap, policy, background, ranks, comparison, ranking, slices, result, evaluator,
+checks, foreign, predictions.
+"""
 
 from hyperfact.evaluation.background import Background
 from hyperfact.evaluation.bootstrap import Interval

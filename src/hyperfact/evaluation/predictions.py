@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 
 from hyperfact.errors import DataError, FormatError, HyperfactError, UnknownNameError
-from hyperfact.evaluation import GivenRanks, ScoredCandidates
+from hyperfact.evaluation.foreign import GivenRanks, ScoredCandidates
 from hyperfact.graph.facts import Fact, Literal, Vocabulary
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import read_question

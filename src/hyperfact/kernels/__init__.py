@@ -1,4 +1,8 @@
-"""Fused CPU kernels of graph encoders, losses and ranking, each with a plain PyTorch reference."""
+"""Fused CPU kernels of graph encoders, losses and ranking, each with a plain PyTorch reference.
+
+Order: checks, exponential, jit, threads, buffers, edges, dispatch, matrices, softmax, reference,
+basis, blocks, compose, cross_entropy, dropout, rivals.
+"""
 
 from hyperfact.kernels.basis import aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate

@@ -1,1 +1,4 @@
-"""Encoders, decoders, and the model that joins them."""
+"""Encoders, decoders, who stands for a stranger, and the model that joins them.
+
+Order: noise, unseen, decoders, encoders, transeq.
+"""

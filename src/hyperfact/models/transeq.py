@@ -116,6 +116,15 @@ class TransEQ(nn.Module):
         keep[self.graph.edges_only_of(facts)] = False
         return torch.from_numpy(keep)
 
+    def mediators(self) -> Tensor | None:  # (mediators, dim)
+        """The vectors that enter the encoder for mediators; None where it has none."""
+        nodes = getattr(self.encoder, "nodes", None)
+        if nodes is None or not self.graph.num_mediators:
+            return None
+        with torch.no_grad():
+            vectors: Tensor = nodes.mediators()
+        return vectors
+
     def _products(self) -> AbstractContextManager[object]:
         """Matrix products in bfloat16 where asked for; sums stay in float32."""
         if self.precision != "bfloat16":

@@ -1,4 +1,8 @@
-"""Predictor: fill the missing slot of a fact, with known answers marked or removed."""
+"""Predictor: fill the missing slot of a fact, with known answers marked or removed.
+
+Order: cache, calibration, questions, answers, changes, knowledge, scoring, fitting, loading,
+ranking, complete, predictor, whatif, explain, export.
+"""
 
 from hyperfact.predict.answers import Answer, Answers
 from hyperfact.predict.calibration import Calibration

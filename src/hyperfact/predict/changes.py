@@ -15,8 +15,7 @@ from typing import Literal as OneOf
 from hyperfact.errors import FactSyntaxError, UserError
 from hyperfact.graph.facts import Literal, show
 from hyperfact.graph.syntax import Token, parse
-from hyperfact.predict import RelationQuestion, write_any
-from hyperfact.predict.questions import AnyQuestion
+from hyperfact.predict.questions import AnyQuestion, RelationQuestion, write_any
 
 _ACTIONS = {"+": "add", "-": "remove"}
 

@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hyperfact.errors import UserError
-from hyperfact.predict import Answers, Predictor, write_any
-from hyperfact.predict.answers import Known
+from hyperfact.predict.answers import Answers, Known
 from hyperfact.predict.changes import Change, apply_changes, read_change
-from hyperfact.predict.questions import AnyQuestion
+from hyperfact.predict.predictor import Predictor
+from hyperfact.predict.questions import AnyQuestion, write_any
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ import numpy as np
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.ragged import Array, owners_of
 from hyperfact.predict import Predictor
-from hyperfact.predict.explain.support import mediators_of
 
 ENTITIES, MEDIATORS = 1200, 800  # so many points at most
 METHOD = "principal components of the vectors of entities and mediators"
@@ -101,7 +100,7 @@ def _roles(train: HKG) -> tuple[Array, Array]:
 
 def _mediators(predictor: Predictor) -> tuple[Array, Array, int]:
     """Fact rows and vectors of some mediators, evenly chosen, and how many there are."""
-    vectors = mediators_of(predictor.model)
+    vectors = predictor.model.mediators()
     dim = predictor.scorer.z.entities.shape[1]
     if vectors is None:
         return np.zeros(0, dtype=np.int64), np.zeros((0, dim)), 0

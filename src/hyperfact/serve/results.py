@@ -6,10 +6,11 @@ from typing import Any
 
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.queries import Question
-from hyperfact.predict import Answer, Answers, RelationQuestion, read_any, whatif, write_any
+from hyperfact.predict import Answer, Answers, RelationQuestion, read_any, write_any
 from hyperfact.predict.answers import Request
 from hyperfact.predict.explain import Change, Explanation, WhatIf, explain, read_change
 from hyperfact.predict.questions import AnyQuestion
+from hyperfact.predict.whatif import whatif
 from hyperfact.serve.asking import Form, State, examples, form_of, question_of
 from hyperfact.serve.models import Served
 from hyperfact.serve.shown import LONGEST, entity_address, frame, home_of, reason

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hyperfact.errors import HyperfactError
-from hyperfact.predict import whatif
 from hyperfact.predict.explain import explain
+from hyperfact.predict.whatif import whatif
 from hyperfact.serve import wire
 from hyperfact.serve.batching import WIDEST, Query, Turns, to_json
 from hyperfact.serve.guard import Refusal, error_body

@@ -8,11 +8,13 @@ from typing import Any
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
 from hyperfact.errors import DataError, StorageError
-from hyperfact.graph.ragged import Array
 from hyperfact.system.reading import parse_json
 from hyperfact.system.writing import write_atomically
+
+Array = NDArray[Any]
 
 
 def write_table(path: Path, columns: Mapping[str, Array], about: Mapping[str, Any]) -> None:

@@ -1,1 +1,4 @@
-"""Training."""
+"""What is minimised, how, for how long, and what survives a crash.
+
+Order: averaging, checkpoints, objective, trainer, fit.
+"""

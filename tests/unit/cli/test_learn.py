@@ -8,7 +8,7 @@ import torch
 
 from hyperfact.cli import main
 from hyperfact.data import write
-from tests.unit.test_experiment import splits_of
+from tests.unit.runs.test_experiment import splits_of
 
 
 @pytest.fixture

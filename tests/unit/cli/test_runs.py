@@ -19,8 +19,8 @@ from hyperfact.runs.plan import estimate_memory, forecast
 from hyperfact.training.checkpoints import Checkpoints
 from tests.support.crashes import Crash, crash_config, frozen, outcome
 from tests.unit.cli.test_learn import call
-from tests.unit.test_experiment import splits_of
-from tests.unit.test_resume import cut_after
+from tests.unit.runs.test_experiment import splits_of
+from tests.unit.training.test_resume import cut_after
 
 Capture = pytest.CaptureFixture[str]
 

@@ -8,8 +8,9 @@ import pytest
 from hyperfact.data import load
 from hyperfact.data.formats import FORMATS, recognise
 from hyperfact.system.source import Source
+from tests.support import ROOT
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "formats.md"
+PAGE = ROOT / "docs" / "reference" / "formats.md"
 SECTION = re.compile(r"^##+ ([a-z-]+)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 SECTIONS = dict(SECTION.findall(PAGE.read_text(encoding="utf-8")))
 BLOCK = re.compile(r"^```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL)

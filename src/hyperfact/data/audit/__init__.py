@@ -1,6 +1,8 @@
 """What is wrong or surprising in a dataset: `audit_of` finds it, `clean` takes the leaks out.
 
 A check is a function from a `View` to findings; adding one is a line in `CHECKS` and a `Kind`.
+
+Order: kinds, findings, view, leaks, relations, shapes, repair.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,1 +1,4 @@
-"""Every HTML page and report."""
+"""Every HTML page and report.
+
+Order: style, html, audit_page, report.
+"""

@@ -1,4 +1,7 @@
-"""Decoders: from facts and representations to scores; higher is more plausible."""
+"""Decoders: from facts and representations to scores; higher is more plausible.
+
+Order: decoder, hype, mdistmult, mtransh, transformer.
+"""
 
 from collections.abc import Mapping
 

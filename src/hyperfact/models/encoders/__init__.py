@@ -1,4 +1,7 @@
-"""Encoders: from the transformed graph to a vector for each entity and each relation."""
+"""Encoders: from the transformed graph to a vector for each entity and each relation.
+
+Order: compositions, encoder, graph_view, lookup, mediators, layers, compgcn, rgcn.
+"""
 
 from collections.abc import Mapping
 

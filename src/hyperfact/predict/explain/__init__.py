@@ -2,6 +2,8 @@
 
 An explanation describes the model, not the world, and describes it approximately: see
 docs/concepts/explanations.md.
+
+Order: parts, paths, support, explanation, faithfulness.
 """
 
 from hyperfact.predict.changes import Change, apply_changes, read_change

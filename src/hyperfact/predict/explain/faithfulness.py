@@ -12,8 +12,8 @@ import numpy as np
 
 from hyperfact.errors import UserError
 from hyperfact.graph.ragged import Array
-from hyperfact.predict import Predictor
 from hyperfact.predict.explain.support import score_without, sees_graph, support_of, touching
+from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import AnyQuestion
 
 

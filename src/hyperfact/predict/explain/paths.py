@@ -16,7 +16,7 @@ from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import BLANK_ID
 from hyperfact.graph.ragged import Array, owners_of, places_of
-from hyperfact.predict import Predictor
+from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import Asked
 
 _MOST = 2000  # facts of one entity that are looked at; a hub links everything, which says nothing

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -20,8 +19,8 @@ from hyperfact.evaluation import evaluating
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.ragged import Array, owners_of
 from hyperfact.models.transeq import TransEQ
-from hyperfact.predict import Predictor
 from hyperfact.predict.fitting import scores_of
+from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import Asked
 
 _ANCHORS = 3  # nearest facts whose mediators the others are compared with
@@ -110,7 +109,7 @@ def _cosines(table: Tensor, ids: tuple[int, ...]) -> Array:  # (ids, rows)
 
 def _with_mediators(model: TransEQ, rows: Array, nearness: Array) -> Array:
     """Times (1 + c) / 2, c the mean cosine of a fact's mediator to those of the anchors."""
-    vectors = mediators_of(model)
+    vectors = model.mediators()
     if vectors is None or not len(rows):
         return nearness
     graph = model.graph
@@ -128,16 +127,6 @@ def _with_mediators(model: TransEQ, rows: Array, nearness: Array) -> Array:
     result = nearness.copy()
     result[have] *= (1.0 + cosine) / 2.0
     return result
-
-
-def mediators_of(model: TransEQ) -> Tensor | None:  # (mediators, dim)
-    """The vectors that enter the encoder for mediators; None where it has none."""
-    nodes = getattr(model.encoder, "nodes", None)
-    if nodes is None or not model.graph.num_mediators:
-        return None
-    with torch.no_grad():
-        vectors: Tensor = nodes.mediators()
-    return vectors
 
 
 def sees_graph(predictor: Predictor) -> bool:

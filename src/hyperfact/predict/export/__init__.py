@@ -1,4 +1,7 @@
-"""Take a run away: a folder for hubs, embeddings, a search index, the scorer, answers to a file."""
+"""Take a run away: a folder for hubs, embeddings, a search index, the scorer, answers to a file.
+
+Order: batch, card, scorer, search, folder.
+"""
 
 from hyperfact.predict.export.batch import BatchReport, answer_file
 from hyperfact.predict.export.folder import export_run

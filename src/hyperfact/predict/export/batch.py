@@ -17,9 +17,9 @@ from typing import Any
 import duckdb
 
 from hyperfact.errors import FormatError, UnknownNameError, UserError
-from hyperfact.predict import Answers, Predictor, read_any
-from hyperfact.predict.answers import Request
-from hyperfact.predict.questions import AnyQuestion, Asked
+from hyperfact.predict.answers import Answers, Request
+from hyperfact.predict.predictor import Predictor
+from hyperfact.predict.questions import AnyQuestion, Asked, read_any
 from hyperfact.system.output import staged_file
 
 _CHUNK = 8192

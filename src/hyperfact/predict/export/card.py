@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hyperfact.predict import Predictor
+from hyperfact.predict.predictor import Predictor
 
 _METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 

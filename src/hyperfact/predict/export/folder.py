@@ -19,11 +19,11 @@ from torch import Tensor
 from hyperfact.errors import StorageError, UserError
 from hyperfact.graph.facts import Literal, Vocabulary
 from hyperfact.graph.ragged import Array
-from hyperfact.predict import Predictor
 from hyperfact.predict.cache import FOLDER
 from hyperfact.predict.export.card import model_card
 from hyperfact.predict.export.scorer import export_scorer
 from hyperfact.predict.export.search import export_index
+from hyperfact.predict.predictor import Predictor
 from hyperfact.runs.artifacts import MANIFEST
 from hyperfact.system.output import staged
 

@@ -18,7 +18,7 @@ from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import Representations, StandIns
 from hyperfact.graph.ragged import Array
 from hyperfact.models.decoders.decoder import Decoder
-from hyperfact.predict import Predictor
+from hyperfact.predict.predictor import Predictor
 
 _SAMPLE = 64
 

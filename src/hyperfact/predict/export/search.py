@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hyperfact.errors import MissingExtraError
-from hyperfact.predict import Predictor
+from hyperfact.predict.predictor import Predictor
 
 
 def export_index(predictor: Predictor, path: Path) -> Path:

@@ -1,4 +1,7 @@
-"""Studies: every table and figure of the TransEQ paper, done again with one command each."""
+"""Studies: every table and figure of the TransEQ paper, done again with one command each.
+
+Order: cells, paper, recipes, plots, result_tables, study, complexity_study, trainings, tsne.
+"""
 
 from collections.abc import Mapping
 

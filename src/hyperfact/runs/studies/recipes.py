@@ -2,19 +2,18 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
-import hyperfact
 from hyperfact.config import ExperimentConfig
 from hyperfact.config.settings import override
 from hyperfact.errors import UserError
 
 Changes = Mapping[str, Mapping[str, Any]]  # settings by section
 
-_PACKAGE = Path(hyperfact.__file__).parent
-#: Beside the package when it is installed, in the root of the repository when it is developed.
-_FOLDERS = (_PACKAGE / "recipes", _PACKAGE.parents[1] / "recipes")
+_FOLDER = files("hyperfact.runs") / "recipes"
+_ENDING = "_compgcn_mdistmult.toml"
 
 
 def recipe(dataset: str, changes: Changes, overrides: Sequence[str] = ()) -> ExperimentConfig:
@@ -36,10 +35,9 @@ def recipe(dataset: str, changes: Changes, overrides: Sequence[str] = ()) -> Exp
     return ExperimentConfig.from_dict(tree)
 
 
-def _file(dataset: str) -> Path:
-    name = f"{dataset.lower().replace('-', '_')}_compgcn_mdistmult.toml"
-    for folder in _FOLDERS:
-        if (folder / name).is_file():
-            return folder / name
-    known = sorted({p.name for folder in _FOLDERS for p in folder.glob("*_compgcn_mdistmult.toml")})
-    raise UserError(f"there is no recipe for {dataset}; there are {', '.join(known) or 'none'}")
+def _file(dataset: str) -> Traversable:
+    name = dataset.lower().replace("-", "_") + _ENDING
+    known = sorted(file.name for file in _FOLDER.iterdir() if file.name.endswith(_ENDING))
+    if name not in known:
+        raise UserError(f"there is no recipe for {dataset}; there are {', '.join(known)}")
+    return _FOLDER / name

@@ -7,7 +7,6 @@ import numpy as np
 
 from hyperfact.errors import UserError
 from hyperfact.graph.ragged import Array
-from hyperfact.predict.explain.support import mediators_of
 from hyperfact.runs.run import Run
 from hyperfact.runs.studies import plots
 from hyperfact.runs.studies.cells import Outcome
@@ -67,7 +66,7 @@ class Tsne(Trainings):
 
 def _mediators(run: Run) -> tuple[Array, list[str]]:
     """Vectors of some mediators of a run, and the primary relation of each."""
-    vectors = mediators_of(run.model)
+    vectors = run.model.mediators()
     if vectors is None:
         raise UserError("the graph of this run has no mediators")
     graph = run.model.graph

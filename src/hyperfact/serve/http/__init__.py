@@ -1,1 +1,4 @@
-"""The wire."""
+"""The wire: sockets, deadlines and bounds, apart from what is asked.
+
+Order: exchange, logs, connection, server.
+"""

@@ -1,6 +1,8 @@
 """KGs in and out: files of other tools, and objects of other libraries.
 
 `KG_FORMATS` names the file formats. Adding one: a file beside this one, and a line in the table.
+
+Order: edge_table, folders, identifiers, libkge, neo4j, objects, parquet_edges, rdf_edges, tsv.
 """
 
 from collections.abc import Callable, Mapping

@@ -25,10 +25,11 @@ from hyperfact.graph.queries import Queries
 from hyperfact.runs import artifacts
 from hyperfact.runs.experiment import Run, evaluate_split, open_run, run
 from hyperfact.system.memory import peak_memory
+from tests.support import ROOT
 from tests.support.crashes import crash_config
-from tests.unit.test_experiment import splits_of
+from tests.unit.runs.test_experiment import splits_of
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = ROOT / "tests" / "golden"
 
 
 @pytest.fixture(autouse=True)
@@ -306,9 +307,9 @@ sys.addaudithook(hook)
 from pathlib import Path
 import torch
 torch.set_num_threads(1)
-from hyperfact.experiment import open_run, resume, run
+from hyperfact.runs.experiment import open_run, resume, run
 from tests.support.crashes import Crash, crash_config
-from tests.unit.test_experiment import splits_of
+from tests.unit.runs.test_experiment import splits_of
 def stop(event):
     if event.epoch == 2:
         raise Crash
@@ -339,6 +340,6 @@ def test_no_pickle_is_read_from_training_to_loading(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
     )
     assert done.stdout.split() == ["0", "True"], done.stderr

@@ -19,7 +19,7 @@ from hyperfact.system.tables import read_table
 from hyperfact.training.checkpoints import Checkpoints
 from tests.support.crashes import crash_config
 from tests.support.damage import Damage
-from tests.unit.test_experiment import splits_of
+from tests.unit.runs.test_experiment import splits_of
 
 TEXTS = (artifacts.MANIFEST, artifacts.ENTITIES, artifacts.RELATIONS, artifacts.METRICS)
 FILES = (artifacts.WEIGHTS, artifacts.CONFIG, *TEXTS)

@@ -119,7 +119,7 @@ import os, sys
 from pathlib import Path
 import torch
 torch.set_num_threads(1)
-from hyperfact.checkpoints import Checkpoints
+from hyperfact.training.checkpoints import Checkpoints
 for line in sys.stdin:
     reader, writer = os.pipe()
     child = os.fork()

@@ -31,7 +31,7 @@ from tests.support.serving import (
     shared,
     start,
 )
-from tests.unit.test_predict import texts
+from tests.unit.predict.test_predict import texts
 
 MIB = 2**20
 POST = "POST /api/models/league/predict HTTP/1.1\r\nHost: localhost\r\n"

@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-BUNDLED = Path(__file__).parents[2] / "src" / "hyperfact" / "data" / "bundled"
+from tests.support import ROOT
+
+BUNDLED = ROOT / "src" / "hyperfact" / "data" / "bundled"
 SPLITS = ("train", "valid", "test")
 SIZES = {"baseball": (22_000, 26_000), "world": (9_500, 11_500)}
 POSITIONS = {

@@ -33,7 +33,7 @@ from hyperfact.training.checkpoints import Checkpoints
 from hyperfact.training.fit import Epoch, Event, Fit, Interruption
 from hyperfact.training.trainer import Report, Trainer
 from tests.support.crashes import Crash, before_each_call, crash_config, frozen, outcome
-from tests.unit.test_experiment import splits_of
+from tests.unit.runs.test_experiment import splits_of
 
 FORMS: dict[str, dict[str, dict[str, Any]]] = {
     "share": {},

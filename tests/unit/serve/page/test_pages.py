@@ -12,9 +12,9 @@ from hyperfact.serve.download import file_name, harmless
 from hyperfact.serve.models import Models
 from hyperfact.serve.shown import address, entity_address, figure, percent, short, times
 from hyperfact.serve.static_files import static_files
-from tests.serve.page.hostile import PAYLOADS, hostile_run
 from tests.support.asgi import Reply, get
 from tests.support.serving import league_path
+from tests.unit.serve.page.hostile import PAYLOADS, hostile_run
 
 QUESTION = "player 1 | plays for | ? | position = wing"
 

@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, expect
 
 from hyperfact.graph.facts import show
 from hyperfact.serve.shown import short
-from tests.serve.page.hostile import PAYLOADS, RELATIONS, SHORT
-from tests.serve.page.watched import Watch, watched
+from tests.unit.serve.page.hostile import PAYLOADS, RELATIONS, SHORT
+from tests.unit.serve.page.watched import Watch, watched
 
 HOME = "/m/hostile"
 

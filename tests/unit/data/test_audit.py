@@ -3,7 +3,6 @@
 import json
 import random
 import time
-from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -17,6 +16,7 @@ from hyperfact.draw.pages.audit_page import page
 from hyperfact.errors import DataError
 from hyperfact.graph.facts import Fact, Literal
 from hyperfact.graph.hkg import HKG, Splits
+from tests.support import ROOT
 from tests.support.audits import Counts, dataset, naive_counts
 from tests.support.benchmarks import data_folder
 from tests.support.names import HOSTILE
@@ -388,5 +388,5 @@ def test_cleaned_benchmarks_have_no_leak(name: str) -> None:
 
 
 def test_the_guide_explains_every_kind() -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "howto" / "audit.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "howto" / "audit.md").read_text(encoding="utf-8")
     assert [kind for kind in KINDS if f"**`{kind}`**" not in guide] == []

@@ -6,11 +6,12 @@ import torch
 
 from hyperfact.errors import FactSyntaxError, UnknownNameError, UserError
 from hyperfact.graph.facts import Fact, Literal
-from hyperfact.predict import Predictor, read_any, whatif, write_any
+from hyperfact.predict import Predictor, read_any, write_any
 from hyperfact.predict.explain import Change, apply_changes, explain, faithfulness, read_change
 from hyperfact.predict.explain.support import score_without, support_of, touching
 from hyperfact.predict.fitting import entity_questions
 from hyperfact.predict.questions import AnyQuestion, named
+from hyperfact.predict.whatif import whatif
 from hyperfact.runs.experiment import run
 from tests.support.benchmarks import data_folder
 from tests.support.models import config_of

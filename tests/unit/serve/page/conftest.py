@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
-from tests.serve.page.hostile import hostile_run
-from tests.serve.page.watched import Watch, watched
 from tests.support.serving import league_path, start
+from tests.unit.serve.page.hostile import hostile_run
+from tests.unit.serve.page.watched import Watch, watched
 from tools.system import find_browser
 
 

@@ -7,8 +7,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from hyperfact.graph.queries import Question
 from hyperfact.predict import write_any
-from tests.serve.page.watched import Watch, watched
 from tests.support.runs import league
+from tests.unit.serve.page.watched import Watch, watched
 
 HOME = "/m/league"
 QUESTION = "player 1 | plays for | ? | position = wing"

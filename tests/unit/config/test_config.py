@@ -10,8 +10,9 @@ from hyperfact.errors import ConfigError, UnknownNameError
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.runs.build import component_settings, resolve
+from tests.support import ROOT
 
-RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
+RECIPES = sorted((ROOT / "src" / "hyperfact" / "runs" / "recipes").glob("*.toml"))
 
 
 def test_every_setting_has_a_default_and_a_meaning() -> None:
@@ -143,7 +144,7 @@ def test_recipes_are_complete_and_valid(path: Path) -> None:
 
 
 def test_the_reference_page_has_every_setting_with_its_meaning() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "config.md").read_text()
+    page = (ROOT / "docs" / "reference" / "config.md").read_text()
     parts = dict(part.split("\n", 1) for part in page.split("\n## ")[1:])
     found = {f"`[{n}]`": f.annotation for n, f in ExperimentConfig.model_fields.items()}
     for section, table in (("encoder", ENCODERS), ("decoder", DECODERS)):

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from hyperfact.predict import Predictor, whatif
+from hyperfact.predict import Predictor
 from hyperfact.predict.answers import Request
 from hyperfact.predict.explain import explain
+from hyperfact.predict.whatif import whatif
 from hyperfact.serve import replies
 from hyperfact.serve.batching import Query, answer, to_json
 from hyperfact.serve.exactness import same_together
@@ -30,7 +31,7 @@ from tests.support.serving import (
     shared,
     start,
 )
-from tests.unit.test_predict import texts
+from tests.unit.predict.test_predict import texts
 
 
 @pytest.fixture(scope="module")
