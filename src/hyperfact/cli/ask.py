@@ -124,7 +124,10 @@ def complete(
     Example: `hyperfact complete runs/b --entity "Hank Aaron" -n 5`
     """
     predictor = load_predictor(path, data_dir, threads)
-    found = predictor.complete(
+    from hyperfact.predict import complete as propose
+
+    found = propose(
+        predictor,
         entity=entity,
         relation=relation,
         budget=budget,

@@ -18,7 +18,11 @@ app.add_typer(config_app, name="config")
 
 ConfigFile = Annotated[
     Path | None,
-    typer.Argument(metavar="[CONFIG]", help="A TOML file; defaults if absent.", show_default=False),
+    typer.Argument(
+        metavar="[CONFIG]",
+        help="A TOML file or the name of a recipe; defaults if absent.",
+        show_default=False,
+    ),
 ]
 DatasetName = Annotated[
     str | None, typer.Option("--dataset", help="A bundled or benchmark name, or a path.")
@@ -54,7 +58,7 @@ def train(
 ) -> None:
     """Train a model, choose by validation, test once, and store the run.
 
-    Example: `hyperfact train recipes/fb_auto_compgcn_mdistmult.toml --out runs/fb-auto`,
+    Example: `hyperfact train fb_auto_compgcn_mdistmult --out runs/fb-auto`,
     `hyperfact train --dataset baseball --decoder hype --set training.epochs=20`
     """
     from hyperfact.cli.progress import progress
@@ -88,8 +92,9 @@ def config_show(
     Example: `hyperfact config show --set encoder.name=rgcn`
     """
     from hyperfact.runs.build import component_settings, resolve
+    from hyperfact.runs.configurations import read_config
 
-    chosen = resolve(ExperimentConfig.read(config, overrides or []))
+    chosen = resolve(read_config(config, overrides or []))
     if as_json:
         print_json(chosen.model_dump())
     else:
@@ -103,8 +108,10 @@ def chosen_config(
     data_dir: Path | None,
 ) -> ExperimentConfig:
     """A configuration from a file, options and overrides, in this order."""
+    from hyperfact.runs.configurations import read_config
+
     changes = [f"{key}={value}" for key, value in named.items() if value is not None]
-    chosen = ExperimentConfig.read(path, [*changes, *(overrides or [])])
+    chosen = read_config(path, [*changes, *(overrides or [])])
     return chosen if data_dir is None else with_data_dir(chosen, data_dir)
 
 

@@ -146,7 +146,7 @@ def plan_(
 ) -> None:
     """Forecast memory, time and disk of a configuration from a probe of some seconds.
 
-    Example: `hyperfact plan recipes/fb_auto_compgcn_mdistmult.toml --max-memory 4`
+    Example: `hyperfact plan fb_auto_compgcn_mdistmult --max-memory 4`
     """
     from hyperfact.runs.plan import forecast
 

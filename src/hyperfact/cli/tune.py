@@ -42,7 +42,7 @@ def tune(
 ) -> None:
     """Search for good settings by validation MRR; bad trials end early, test is never ranked.
 
-    Example: `hyperfact tune recipes/fb_auto_compgcn_mdistmult.toml --trials 40 --out tuned`,
+    Example: `hyperfact tune fb_auto_compgcn_mdistmult --trials 40 --out tuned`,
     then `hyperfact train tuned/best.toml --out runs/tuned`
     """
     from hyperfact.cli.progress import progress

@@ -7,7 +7,6 @@ until `assembly` looks the name up in a table.
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator
@@ -262,20 +261,6 @@ class ExperimentConfig(Section):
         for change in overrides:
             override(tree, change)
         return cls.from_dict(tree)
-
-    @classmethod
-    def read(cls, path: Path | None, overrides: Sequence[str] = ()) -> Self:
-        """From a file (None: defaults only), then dotted overrides."""
-        if path is None:
-            return cls.from_toml("", overrides)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (UnicodeDecodeError, OSError) as error:
-            raise ConfigError(f"{path}: cannot be read: {error}") from error
-        try:
-            return cls.from_toml(text, overrides)
-        except ConfigError as error:
-            raise ConfigError(f"{path}: {error}") from error
 
     def to_toml(self, *, comments: Mapping[str, type[Section]] | None = None) -> str:
         """TOML text that reads back to this configuration.

@@ -1,7 +1,7 @@
 """Fused CPU kernels of graph encoders, losses and ranking, each with a plain PyTorch reference.
 
-Order: checks, exponential, jit, threads, buffers, edges, dispatch, matrices, softmax, reference,
-basis, blocks, compose, cross_entropy, dropout, rivals.
+Order: exponential, jit, ragged_checks, threads, buffers, edges, dispatch, matrices, softmax,
+reference, basis, blocks, compose, cross_entropy, dropout, rivals.
 """
 
 from hyperfact.kernels.basis import aggregate_weighted

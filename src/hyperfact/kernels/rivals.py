@@ -11,9 +11,9 @@ from torch import Tensor
 
 from hyperfact.kernels import reference
 from hyperfact.kernels.buffers import array
-from hyperfact.kernels.checks import check_ragged
 from hyperfact.kernels.dispatch import has_kernels
 from hyperfact.kernels.jit import Array, kernel
+from hyperfact.kernels.ragged_checks import check_ragged
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
 _BLOCK = 4096  # columns counted in 32 bits before they are added up

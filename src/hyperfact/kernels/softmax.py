@@ -15,9 +15,9 @@ from torch import Tensor
 
 from hyperfact.errors import ConfigError, DataError
 from hyperfact.kernels.buffers import array
-from hyperfact.kernels.checks import check_ragged
 from hyperfact.kernels.exponential import exp_nonpositive
 from hyperfact.kernels.jit import Array, comparing_kernel, kernel, reducing_kernel
+from hyperfact.kernels.ragged_checks import check_ragged
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
 

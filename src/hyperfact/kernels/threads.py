@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from hyperfact.system.cores import cores
+
 _CHUNKS_PER_THREAD = 4  # uneven rows even out; one call into a kernel costs some microseconds
 _pool: ThreadPoolExecutor | None = None
 
@@ -64,7 +66,7 @@ def ragged_bounds(offsets: NDArray[np.int64], *, pieces: int | None = None) -> N
 def _executor() -> ThreadPoolExecutor:
     global _pool
     if _pool is None:
-        _pool = ThreadPoolExecutor(max(1, os.cpu_count() or 1), thread_name_prefix="hyperfact")
+        _pool = ThreadPoolExecutor(cores(), thread_name_prefix="hyperfact")
     return _pool
 
 

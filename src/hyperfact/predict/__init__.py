@@ -1,15 +1,15 @@
 """Predictor: fill the missing slot of a fact, with known answers marked or removed.
 
 Order: cache, calibration, questions, answers, changes, knowledge, scoring, fitting, loading,
-ranking, complete, predictor, whatif, explain, export.
+ranking, predictor, complete, whatif, explain, export.
 """
 
 from hyperfact.predict.answers import Answer, Answers
 from hyperfact.predict.calibration import Calibration
-from hyperfact.predict.complete import Completion, Proposal
+from hyperfact.predict.candidates import Place
+from hyperfact.predict.complete import Completion, Proposal, complete
 from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import RelationQuestion, read_any, write_any
-from hyperfact.predict.ranking import Place
 
 __all__ = [
     "Answer",
@@ -20,6 +20,7 @@ __all__ = [
     "Predictor",
     "Proposal",
     "RelationQuestion",
+    "complete",
     "read_any",
     "write_any",
 ]

@@ -24,6 +24,7 @@ from hyperfact.errors import DataError, StorageError
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import HKG, Columns, Splits
 from hyperfact.runs.artifacts import WEIGHTS
+from hyperfact.system.reading import parse_json, read_inside
 from hyperfact.system.writing import write_atomically
 
 FOLDER, FACTS, CALIBRATION, INDEX = (
@@ -32,6 +33,7 @@ FOLDER, FACTS, CALIBRATION, INDEX = (
     "calibration.json",
     "index.json",
 )
+_LIMIT = 2**33  # bytes of a file
 _COLUMNS = ("subject", "relation", "object", "offsets", "attributes", "values")
 
 
@@ -90,17 +92,17 @@ class Sidecar:
     def _index(self) -> dict[str, Any]:
         """Which files are good; nothing is, if the index is of another run."""
         try:
-            index = json.loads((self.folder / INDEX).read_bytes())
-        except (OSError, ValueError, RecursionError):
+            index = parse_json(self.folder / INDEX, read_inside(self.folder, INDEX, limit=_LIMIT))
+        except DataError:
             return {}
-        good = isinstance(index, dict) and index.get("owner") == self.owner
+        good = index.get("owner") == self.owner
         return index["files"] if good and isinstance(index.get("files"), dict) else {}
 
     def _read(self, name: str) -> bytes | None:
         wanted = self._index().get(name)
         try:
-            content = (self.folder / name).read_bytes()
-        except OSError:
+            content = read_inside(self.folder, name, limit=_LIMIT)
+        except DataError:
             return None
         return content if hashlib.sha256(content).hexdigest() == wanted else None
 

@@ -8,7 +8,7 @@ is plausible.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from hyperfact.graph.facts import Fact
 from hyperfact.graph.queries import Queries
 from hyperfact.graph.ragged import Table, group
 from hyperfact.predict.answers import Answers, Request
+from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import Asked, named, write_any
-
-if TYPE_CHECKING:
-    from hyperfact.predict.predictor import Predictor
 
 _EACH = 10  # answers looked at for each question
 
@@ -55,13 +53,13 @@ class Completion:
 
 
 def complete(
-    predictor: "Predictor",
+    predictor: Predictor,
     *,
-    entity: str | None,
-    relation: str | None,
-    budget: int,
-    limit: int,
-    restrict_range: bool,
+    entity: str | None = None,
+    relation: str | None = None,
+    budget: int = 10_000_000,
+    limit: int = 20,
+    restrict_range: bool = True,
 ) -> Completion:
     """Propose new facts.
 
@@ -103,7 +101,7 @@ def _new(answers: Answers) -> Iterator[Proposal]:
         yield Proposal(fact, answer.probability, answer.score, text)
 
 
-def _questions(predictor: "Predictor", entity: str | None, relation: str | None) -> Table:
+def _questions(predictor: Predictor, entity: str | None, relation: str | None) -> Table:
     """Different questions from the training facts, shuffled in a way that is always the same."""
     train = predictor.knowledge.train
     rows = np.arange(len(train))

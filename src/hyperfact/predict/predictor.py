@@ -15,12 +15,11 @@ from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.answers import Answers, Known, Request
 from hyperfact.predict.cache import Sidecar
 from hyperfact.predict.calibration import Calibration
-from hyperfact.predict.complete import Completion, complete
+from hyperfact.predict.candidates import Place, place_among, rank, refuse_unusable
 from hyperfact.predict.fitting import Kind, fit_kind, scores_of
 from hyperfact.predict.knowledge import Knowledge
 from hyperfact.predict.loading import Parts, read_parts
 from hyperfact.predict.questions import AnyQuestion, Asked, ids_of, read_any
-from hyperfact.predict.ranking import Place, place_among, rank, refuse_unusable
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import Stored
 from hyperfact.runs.build import build, training_facts
@@ -219,25 +218,6 @@ class Predictor:
         """Where an answer stands among these scores."""  # (candidates,)
         known = self.knowledge.known([asked]).ids
         return place_among(scores, answer, known=known, fitted=self._fitted(asked))
-
-    def complete(
-        self,
-        *,
-        entity: str | None = None,
-        relation: str | None = None,
-        budget: int = 10_000_000,
-        limit: int = 20,
-        restrict_range: bool = True,
-    ) -> Completion:
-        """The most plausible facts that no split holds; see `hyperfact.predict.complete`."""
-        return complete(
-            self,
-            entity=entity,
-            relation=relation,
-            budget=budget,
-            limit=limit,
-            restrict_range=restrict_range,
-        )
 
     # -- one chunk --------------------------------------------------------------------------------
 

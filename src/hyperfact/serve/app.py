@@ -6,8 +6,8 @@ from starlette.routing import Route, Router
 
 from hyperfact.serve.batching import Turns
 from hyperfact.serve.guard import Guard
-from hyperfact.serve.models import Models
-from hyperfact.serve.pages import error_page, pages
+from hyperfact.serve.opened import Models
+from hyperfact.serve.page_routes import error_page, pages
 from hyperfact.serve.routes import Api
 
 

@@ -18,7 +18,7 @@ from hyperfact.errors import HyperfactError
 from hyperfact.predict import Answers
 from hyperfact.predict.answers import Request
 from hyperfact.predict.questions import AnyQuestion, Asked
-from hyperfact.serve.models import Models, Served
+from hyperfact.serve.opened import Models, Served
 
 #: Questions of one turn.
 WIDEST = 32

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hyperfact.data.stats import Stats, stats_of
-from hyperfact.serve.models import Served
+from hyperfact.serve.opened import Served
 from hyperfact.serve.shown import frame
 
 _METRICS = ("mrr", "hits@1", "hits@3", "hits@10")

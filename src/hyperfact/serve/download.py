@@ -5,7 +5,7 @@ import io
 
 from hyperfact.predict.answers import Request
 from hyperfact.serve.asking import State
-from hyperfact.serve.models import Served
+from hyperfact.serve.opened import Served
 
 _COLUMNS = ("rank", "answer", "probability", "score", "known_in")
 _STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

@@ -12,7 +12,7 @@ from hyperfact.draw import draw_neighbourhood
 from hyperfact.errors import UserError
 from hyperfact.graph.facts import Fact
 from hyperfact.serve.asking import State, blanked
-from hyperfact.serve.models import Served
+from hyperfact.serve.opened import Served
 from hyperfact.serve.shown import LONGEST, address, frame, home_of
 
 _PAGE, _DRAWN = 20, 5

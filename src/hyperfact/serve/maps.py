@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from hyperfact.serve.models import Served
+from hyperfact.serve.opened import Served
 from hyperfact.serve.projection import Point, Projection, projection
 from hyperfact.serve.shown import entity_address, frame, home_of
 

@@ -15,8 +15,8 @@ from hyperfact.predict.whatif import whatif
 from hyperfact.serve import wire
 from hyperfact.serve.batching import WIDEST, Query, Turns, to_json
 from hyperfact.serve.guard import Refusal, error_body
-from hyperfact.serve.models import Found, Models, Served
 from hyperfact.serve.openapi import document
+from hyperfact.serve.opened import Found, Models, Served
 from hyperfact.serve.projection import projection
 
 Shape = TypeVar("Shape", bound=BaseModel)

@@ -13,7 +13,7 @@ from hyperfact.draw.text import visible
 from hyperfact.graph.facts import Literal
 
 if TYPE_CHECKING:
-    from hyperfact.serve.models import Served
+    from hyperfact.serve.opened import Served
 
 SHORT = 96  # characters of a name in a list
 LONGEST = 6000  # characters of an address that a server takes without doubt

@@ -2,7 +2,6 @@
 
 import asyncio
 import ipaddress
-import resource
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from hyperfact.errors import UserError
 from hyperfact.serve.app import create_app
 from hyperfact.serve.http.server import Server, listen
-from hyperfact.serve.models import Models
+from hyperfact.serve.opened import Models
 from hyperfact.serve.warm import warm
 
 _CONNECTIONS = 512
@@ -92,6 +91,10 @@ def _in_address(host: str) -> str:
 
 
 def _raise_file_limit() -> None:
+    try:
+        import resource  # not on Windows, which has no such limit
+    except ImportError:
+        return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
     if soft < wanted:

@@ -13,7 +13,7 @@ from hyperfact.serve.app import Service
 from hyperfact.serve.batching import to_json
 from hyperfact.serve.exactness import same_together
 from hyperfact.serve.http.exchange import answered
-from hyperfact.serve.models import Served
+from hyperfact.serve.opened import Served
 from hyperfact.serve.shown import templates
 
 

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import resource
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -53,5 +52,9 @@ def peak_memory() -> int:
                     return int(line.split()[1]) * 1024
     except OSError:  # another system
         pass
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -80,6 +80,13 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
             (stage / name).write_text(text, encoding="utf-8", newline="")
 
 
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a plain file into a folder that may not exist yet; what is no plain file is left."""
+    if source.is_file():
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(source, target)
+
+
 def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:

@@ -72,7 +72,7 @@ class Source:
         except OSError as error:
             raise UserError(f"{self.path}: cannot be read ({error.strerror or error})") from error
 
-    def read_text(self) -> str:
+    def text(self) -> str:
         """The whole file as text, for formats that are one document."""
         return "\n".join(line for _, line in self.lines())
 

@@ -9,7 +9,6 @@ import hashlib
 import json
 import logging
 import re
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from safetensors.torch import save as bytes_of
 from torch import Tensor
 
 from hyperfact.errors import CheckpointError, DataError, StorageError
+from hyperfact.system.clock import seconds as clock_seconds
 from hyperfact.system.reading import parse_json, read_checked, read_inside
 from hyperfact.system.writing import remove_leftovers, sync_folder, write_atomically
 
@@ -177,7 +177,7 @@ class Schedule:
     every_seconds: float
     budget: float
     expected: float = 0.0
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = clock_seconds
     spent: float = 0.0
     start: float = field(init=False)
     last: float = field(init=False)

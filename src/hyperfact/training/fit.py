@@ -3,7 +3,6 @@
 `Fit` is what happens; `Keeper` writes it down now and then. Neither knows where facts come from.
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from torch import Tensor
 
 from hyperfact.errors import CheckpointError, NumericalError
 from hyperfact.models.transeq import TransEQ
+from hyperfact.system.clock import seconds
 from hyperfact.training.checkpoints import Checkpoint, Checkpoints, Schedule
 from hyperfact.training.trainer import EarlyStopping, Report, Trainer, under
 
@@ -86,12 +86,12 @@ class Fit:
         self._items = 0
         self._warm = False  # whether a step was done in this process
         self.is_whole = True  # whether no step was cut off in the middle
-        self._start = time.perf_counter()
+        self._start = seconds()
 
     @property
     def elapsed(self) -> float:
         """Seconds since the beginning, without those between an interruption and its resume."""
-        return time.perf_counter() - self._start
+        return seconds() - self._start
 
     def run(self) -> Iterator[Event]:
         """Go on to the end, yielding after each step and each epoch; the state is whole there."""
@@ -103,13 +103,13 @@ class Fit:
             # The first step may compile kernels for long, and there is nothing to store yet.
             with self.guard.hold() if self._warm else nullcontext():
                 self.is_whole = self._warm
-                start = time.perf_counter()
+                start = seconds()
                 report = next(steps, None)
                 if report is None:
                     return
                 self._loss += report.loss * report.items
                 self._items += report.items
-                self._seconds += time.perf_counter() - start
+                self._seconds += seconds() - start
                 self._warm = self.is_whole = True
             yield report
 
@@ -178,7 +178,7 @@ class Fit:
         self.stopping.best, self.stopping.since = best, stopping["since"]
         self._loss, self._seconds, self._items = rest["loss"], rest["seconds"], rest["items"]
         self.best_epoch = state["best_epoch"]
-        self._start = time.perf_counter() - state["elapsed"]
+        self._start = seconds() - state["elapsed"]
         self.best = {name: t.clone() for name, t in under("best.", tensors).items()}
 
 
@@ -222,11 +222,11 @@ class Keeper:
             where = trainer.epoch, trainer.step, len(self.fit.epochs)
             if where == self._saved or not self.fit.is_whole:
                 return
-            start = time.perf_counter()
+            start = seconds()
             check_finite(trainer.model)
             state, tensors = self.fit.state()
             self.checkpoints.save({"passport": self.passport, "fit": state}, tensors)
-            self.schedule.note(time.perf_counter() - start)
+            self.schedule.note(seconds() - start)
             self._saved = where
 
     def take_up(self, checkpoint: Checkpoint) -> None:

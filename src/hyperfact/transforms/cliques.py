@@ -7,7 +7,7 @@ import numpy as np
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import KG, Kind
 from hyperfact.graph.ragged import Array, Ids, Places, offsets_of
-from hyperfact.transforms.blocks import Block, Triples, assemble, distinct
+from hyperfact.transforms.edge_blocks import Block, Triples, assemble, distinct
 
 
 @dataclass(frozen=True)

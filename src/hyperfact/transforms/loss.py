@@ -13,7 +13,7 @@ import numpy as np
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.ragged import Places, Table, group, offsets_of
-from hyperfact.transforms.blocks import Mask
+from hyperfact.transforms.edge_blocks import Mask
 from hyperfact.transforms.readings import lost_in_clique
 from hyperfact.transforms.stars import plain, twins
 

@@ -11,7 +11,7 @@ import numpy as np
 from hyperfact.graph.hkg import HKG, Columns
 from hyperfact.graph.kg import KG, Kind
 from hyperfact.graph.ragged import Ids, Places, offsets_of, owners_of, places_of
-from hyperfact.transforms.blocks import Mask, distinct
+from hyperfact.transforms.edge_blocks import Mask, distinct
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import KG, Kind
-from hyperfact.transforms.blocks import Mask
 from hyperfact.transforms.cliques import clique_semantic
+from hyperfact.transforms.edge_blocks import Mask
 
 Primary = tuple[int, int, int]
 Pair = tuple[int, int]  # attribute, value

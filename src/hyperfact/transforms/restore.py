@@ -12,7 +12,7 @@ from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Columns, union
 from hyperfact.graph.kg import KG, TYPED, Kind
 from hyperfact.graph.ragged import Array, Ids, Places, group, offsets_of
-from hyperfact.transforms.blocks import Mask, distinct
+from hyperfact.transforms.edge_blocks import Mask, distinct
 from hyperfact.transforms.stars import MODES, equivalent, no_distinction
 
 #: Why a graph is refused; `NotInImageError.reason` is one of these names.

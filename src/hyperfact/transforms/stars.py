@@ -6,7 +6,7 @@ from hyperfact.errors import UnknownNameError
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import KG, Kind
 from hyperfact.graph.ragged import Ids, owners_of
-from hyperfact.transforms.blocks import Block, Mask, Triples, assemble
+from hyperfact.transforms.edge_blocks import Block, Mask, Triples, assemble
 
 #: How `equivalent` treats facts without qualifiers. See docs/concepts/lossless.md.
 MODES = ("compact", "literal", "paper-text")

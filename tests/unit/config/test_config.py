@@ -10,6 +10,7 @@ from hyperfact.errors import ConfigError, UnknownNameError
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.runs.build import component_settings, resolve
+from hyperfact.runs.configurations import read_config
 from tests.support import ROOT
 
 RECIPES = sorted((ROOT / "src" / "hyperfact" / "runs" / "recipes").glob("*.toml"))
@@ -118,15 +119,15 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.write_text("[training]\nepochz = 3\n")
     with pytest.raises(ConfigError, match=r"c.toml: unknown setting 'training.epochz'"):
-        ExperimentConfig.read(path)
+        read_config(path)
     path.write_text("[training\n")
     with pytest.raises(ConfigError, match=r"c.toml: the configuration is not TOML"):
-        ExperimentConfig.read(path)
+        read_config(path)
     path.write_bytes(b"\xff")
     with pytest.raises(ConfigError, match="cannot be read"):
-        ExperimentConfig.read(path)
+        read_config(path)
     with pytest.raises(ConfigError, match="cannot be read"):
-        ExperimentConfig.read(tmp_path / "absent.toml")
+        read_config(tmp_path / "absent.toml")
 
 
 def test_sections_are_frozen() -> None:
@@ -137,7 +138,7 @@ def test_sections_are_frozen() -> None:
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda p: p.stem)
 def test_recipes_are_complete_and_valid(path: Path) -> None:
-    config = resolve(ExperimentConfig.read(path))
+    config = resolve(read_config(path))
     assert config.data.dataset
     written = tomllib.loads(path.read_text())
     assert set(written) <= set(ExperimentConfig.model_fields)

@@ -16,12 +16,12 @@ from hyperfact.graph.facts import Fact, Literal
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import KnownAnswers, Question
-from hyperfact.predict import Predictor, RelationQuestion, read_any, write_any
+from hyperfact.predict import Predictor, RelationQuestion, complete, read_any, write_any
 from hyperfact.predict.answers import Known
 from hyperfact.predict.calibration import expected_calibration_error, fit
+from hyperfact.predict.candidates import log_partition
 from hyperfact.predict.fitting import entity_questions, relation_questions
 from hyperfact.predict.questions import batch_of, named
-from hyperfact.predict.ranking import log_partition
 from hyperfact.predict.scoring import Scorer, top
 from tests.support.models import ENCODER_FORMS
 from tests.support.names import HOSTILE, LITERALS
@@ -322,7 +322,7 @@ def test_without_validation_facts_nothing_is_calibrated() -> None:
 def test_proposals_are_new_different_and_about_what_was_asked(
     predictor: Predictor, about: dict[str, str]
 ) -> None:
-    found = predictor.complete(**about, limit=50)  # type: ignore[arg-type]
+    found = complete(predictor, **about, limit=50)  # type: ignore[arg-type]
     facts = [proposal.fact for proposal in found.proposals]
     assert facts
     assert len(set(facts)) == len(facts)
@@ -337,15 +337,15 @@ def test_proposals_are_new_different_and_about_what_was_asked(
 
 def test_the_budget_limits_the_candidates(predictor: Predictor) -> None:
     size = len(predictor.entities)
-    found = predictor.complete(budget=3 * size + 1)
+    found = complete(predictor, budget=3 * size + 1)
     assert (found.questions, found.scored) == (3, 3 * size)
     assert found.possible > 3
     with pytest.raises(UserError, match="does not pay"):
-        predictor.complete(budget=size - 1)
+        complete(predictor, budget=size - 1)
     with pytest.raises(UnknownNameError):
-        predictor.complete(entity="nobody")
+        complete(predictor, entity="nobody")
     with pytest.raises(UserError, match="no training fact"):
-        predictor.complete(entity="club 1", relation="lives in")
+        complete(predictor, entity="club 1", relation="lives in")
 
 
 # -- loading --------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from hyperfact.predict.whatif import whatif
 from hyperfact.serve import replies
 from hyperfact.serve.batching import Query, answer, to_json
 from hyperfact.serve.exactness import same_together
-from hyperfact.serve.models import Models
 from hyperfact.serve.openapi import OPERATIONS, document
+from hyperfact.serve.opened import Models
 from tests.support.runs import league, untrained
 from tests.support.serving import (
     QUESTION,

@@ -8,7 +8,7 @@ import pytest
 from hyperfact.predict import Predictor
 from hyperfact.serve.app import create_app
 from hyperfact.serve.guard import HEADERS
-from hyperfact.serve.models import Models
+from hyperfact.serve.opened import Models
 from hyperfact.serve.start import is_loopback
 from tests.support.serving import QUESTION, Reply, get, league_path, post, request, send, shared
 

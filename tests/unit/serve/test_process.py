@@ -18,7 +18,7 @@ from hyperfact.cli import main
 from hyperfact.errors import UserError
 from hyperfact.serve.http import logs
 from hyperfact.serve.http.server import listen
-from hyperfact.serve.models import Models
+from hyperfact.serve.opened import Models
 from tests.support.serving import (
     QUESTION,
     connect,
@@ -106,13 +106,13 @@ def test_a_folder_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("hyperfact.serve.models.Predictor.load", refuse)
+    monkeypatch.setattr("hyperfact.serve.opened.Predictor.load", refuse)
     with pytest.raises(UserError, match="cannot be read: Permission denied"):
         Models.load([str(tmp_path)])
 
 
 def test_runs_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hyperfact.serve.models.Predictor.load", lambda *_, **__: None)
+    monkeypatch.setattr("hyperfact.serve.opened.Predictor.load", lambda *_, **__: None)
     assert list(Models.load(["a/b c", "x=d/e", "../.hidden", "f=g=h", "/"])) == [
         *("b-c", "x", "hidden", "f", "run"),
     ]

@@ -23,8 +23,8 @@ from hyperfact.transforms import (
     unite,
     verify,
 )
-from hyperfact.transforms.blocks import distinct
 from hyperfact.transforms.complexity import Sizes, costs
+from hyperfact.transforms.edge_blocks import distinct
 from tests.support.benchmarks import data_folder
 
 

@@ -24,7 +24,7 @@ def walk(source: Source, handle: Handle, *, inside: frozenset[str]) -> set[str]:
     Returns:
         The keys of the top object.
     """
-    walker = _Walker(source.read_text(), handle)
+    walker = _Walker(source.text(), handle)
     try:
         return walker.top(inside)
     except json.JSONDecodeError as error:

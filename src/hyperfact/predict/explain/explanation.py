@@ -3,12 +3,12 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hyperfact.predict.candidates import Place
 from hyperfact.predict.explain.parts import Part, parts_of
 from hyperfact.predict.explain.paths import Path, paths_of
 from hyperfact.predict.explain.support import Support, measured, sees_graph, support_of
 from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import AnyQuestion, write_any
-from hyperfact.predict.ranking import Place
 
 NOTE = (
     "approximate: parts are left out one at a time, so what they do together is not seen; near and "

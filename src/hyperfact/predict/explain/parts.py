@@ -15,9 +15,9 @@ from torch import Tensor
 
 from hyperfact.graph.facts import show
 from hyperfact.graph.queries import BLANK_ID
+from hyperfact.predict.candidates import Place
 from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import Asked
-from hyperfact.predict.ranking import Place
 from hyperfact.predict.scoring import Scorer
 
 

@@ -9,7 +9,6 @@ index/entities.usearch         with `index`
 scorer.pt2                     with `scorer`
 """
 
-import shutil
 from pathlib import Path
 
 import duckdb
@@ -25,7 +24,7 @@ from hyperfact.predict.export.scorer import export_scorer
 from hyperfact.predict.export.search import export_index
 from hyperfact.predict.predictor import Predictor
 from hyperfact.runs.artifacts import MANIFEST
-from hyperfact.system.output import staged
+from hyperfact.system.output import copy_file, staged, write_lines
 
 
 def export_run(
@@ -50,10 +49,10 @@ def export_run(
     with staged(out) as stage:
         files = [MANIFEST, *predictor.stored.manifest["files"]]
         for name in files:
-            _copy(run / name, stage / name)
+            copy_file(run / name, stage / name)
         for file in sorted((run / FOLDER).glob("*.*")):
-            _copy(file, stage / FOLDER / file.name)
-        (stage / "README.md").write_text(model_card(predictor), encoding="utf-8")
+            copy_file(file, stage / FOLDER / file.name)
+        write_lines(stage / "README.md", iter([model_card(predictor).rstrip("\n")]))
         z = predictor.scorer.z
         write_embeddings(stage / "embeddings", "entities", predictor.entities, z.entities)
         write_embeddings(stage / "embeddings", "relations", predictor.relations, z.relations)
@@ -62,12 +61,6 @@ def export_run(
         if scorer:
             export_scorer(predictor, stage / "scorer.pt2")
     return sorted(path for path in out.rglob("*") if path.is_file())
-
-
-def _copy(source: Path, target: Path) -> None:
-    if source.is_file():
-        target.parent.mkdir(exist_ok=True)
-        shutil.copyfile(source, target)
 
 
 def write_embeddings(folder: Path, name: str, names: Vocabulary, vectors: Tensor) -> None:

@@ -2,18 +2,17 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.config.settings import override
 from hyperfact.errors import UserError
+from hyperfact.runs.configurations import recipes
 
 Changes = Mapping[str, Mapping[str, Any]]  # settings by section
 
-_FOLDER = files("hyperfact.runs") / "recipes"
-_ENDING = "_compgcn_mdistmult.toml"
+_ENDING = "_compgcn_mdistmult"
 
 
 def recipe(dataset: str, changes: Changes, overrides: Sequence[str] = ()) -> ExperimentConfig:
@@ -37,7 +36,7 @@ def recipe(dataset: str, changes: Changes, overrides: Sequence[str] = ()) -> Exp
 
 def _file(dataset: str) -> Traversable:
     name = dataset.lower().replace("-", "_") + _ENDING
-    known = sorted(file.name for file in _FOLDER.iterdir() if file.name.endswith(_ENDING))
+    known = {recipe: file for recipe, file in recipes().items() if recipe.endswith(_ENDING)}
     if name not in known:
         raise UserError(f"there is no recipe for {dataset}; there are {', '.join(known)}")
-    return _FOLDER / name
+    return known[name]

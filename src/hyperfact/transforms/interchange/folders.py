@@ -20,14 +20,14 @@ _FORMAT = "hyperfact kg 1"
 def write_about(folder: Path, tables: Tables) -> None:
     """The transformation and mode, which no other file of the folder says."""
     about = {"format": _FORMAT, "transformation": tables.transformation, "mode": tables.mode}
-    (folder / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8", newline="")
+    write_lines(folder / ABOUT, iter([json.dumps(about, indent=2)]))
 
 
 def read_about(folder: Path) -> tuple[str, str | None]:
     """Transformation and mode."""
     path = folder / ABOUT
     try:
-        about: Any = json.loads(Source(path).read_text())
+        about: Any = json.loads(Source(path).text())
     except ValueError as error:
         raise FormatError(path, None, f"not JSON ({error})") from None
     if not isinstance(about, dict) or about.get("format") != _FORMAT:

@@ -7,6 +7,7 @@ split; LibKGE wants valid and test files too, which are written empty.
 
 from pathlib import Path
 
+from hyperfact.system.output import write_lines
 from hyperfact.transforms.interchange.edge_table import Tables
 from hyperfact.transforms.interchange.folders import (
     check_number,
@@ -35,7 +36,7 @@ def write_libkge(tables: Tables, folder: Path) -> None:
     write_rows(folder / "train.del", tables.triples.tolist())
     for split in ("valid", "test"):
         write_rows(folder / f"{split}.del", ())
-    (folder / "dataset.yaml").write_text(_yaml(tables), encoding="utf-8", newline="")
+    write_lines(folder / "dataset.yaml", iter([_yaml(tables).removesuffix("\n")]))
 
 
 def _yaml(tables: Tables) -> str:

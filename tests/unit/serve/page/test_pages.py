@@ -9,7 +9,7 @@ import pytest
 from hyperfact.predict import Predictor
 from hyperfact.serve.app import Service, create_app
 from hyperfact.serve.download import file_name, harmless
-from hyperfact.serve.models import Models
+from hyperfact.serve.opened import Models
 from hyperfact.serve.shown import address, entity_address, figure, percent, short, times
 from hyperfact.serve.static_files import static_files
 from tests.support.asgi import Reply, get

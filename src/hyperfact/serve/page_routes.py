@@ -12,7 +12,7 @@ from hyperfact.serve.cards import card_of
 from hyperfact.serve.download import answers_csv, file_name
 from hyperfact.serve.entities import entity_view
 from hyperfact.serve.maps import map_view
-from hyperfact.serve.models import Served
+from hyperfact.serve.opened import Served
 from hyperfact.serve.results import ask_view, changed_by_form, refused_view
 from hyperfact.serve.shown import frame, home_of, reason, render
 from hyperfact.serve.static_files import static_address, static_files

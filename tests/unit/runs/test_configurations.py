@@ -1,0 +1,24 @@
+from pathlib import Path
+
+import pytest
+
+from hyperfact.errors import ConfigError
+from hyperfact.runs.build import resolve
+from hyperfact.runs.configurations import read_config, recipes
+
+
+@pytest.mark.parametrize("name", recipes())
+def test_a_recipe_is_found_by_its_name(name: str) -> None:
+    assert resolve(read_config(Path(name), ["training.dim=8"])).training.dim == 8
+
+
+def test_a_wrong_name_is_answered_with_the_nearest_recipe() -> None:
+    with pytest.raises(ConfigError, match="did you mean the recipe 'jf17k_compgcn_mdistmult'"):
+        read_config(Path("jf17k_compgcn_mdistmlt"))
+
+
+def test_a_file_goes_before_a_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = next(iter(recipes()))
+    Path(name).write_text("[training]\ndim = 7\n")
+    assert read_config(Path(name)).training.dim == 7
