@@ -14,7 +14,6 @@ import torch
 from benchmarks.measure import best, row
 from hyperfact.kernels import (
     COMPOSITIONS,
-    Composition,
     EdgeIndex,
     SoftmaxOptions,
     Targets,
@@ -50,7 +49,7 @@ def graph() -> EdgeIndex:
     )
 
 
-def compose_step(function: Any, composition: Composition, edges: EdgeIndex) -> Step:
+def compose_step(function: Any, composition: str, edges: EdgeIndex) -> Step:
     """Forward and backward over the edges and over the reversed edges, as in a CompGCN layer."""
     nodes = edges.num_nodes
     x = torch.randn(nodes, DIM, requires_grad=True)

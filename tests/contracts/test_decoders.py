@@ -11,10 +11,10 @@ from torch import Tensor
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import Queries
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.decoders.decoder import Decoder, put
+from hyperfact.models.representations import Representations
 from tests.support.models import representations, toy
 
 NAMES = pytest.mark.parametrize("name", DECODERS)

@@ -9,6 +9,7 @@ import torch
 from hyperfact.graph.hkg import HKG
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.encoders.encoder import Encoder
+from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.transeq import TransEQ
 from tests.support.models import ENCODER_FORMS, model_of, random_facts, toy
 
@@ -67,7 +68,9 @@ def test_dropout_needs_a_generator_and_repeats_with_its_seed(form: str) -> None:
     encoder = encoder_of(form, random_facts(30))
     encoder.eval()
     runs = [
-        encoder(generator=None if seed is None else torch.Generator().manual_seed(seed)).entities
+        encoder(
+            GraphPass(generator=None if seed is None else torch.Generator().manual_seed(seed))
+        ).entities
         for seed in (None, None, 1, 1, 2)
     ]
     assert torch.equal(runs[0], runs[1])
@@ -82,7 +85,7 @@ def test_wanted_coordinates_are_those_of_all(form: str, training: bool) -> None:
     whole, part = (encoder_of(form, random_facts(30)).train(training) for _ in range(2))
     wanted = torch.tensor([1, 2, 5, 6])
     for _ in range(2):  # the second time with statistics that training has moved
-        z, thin = whole(), part(coordinates=wanted)
+        z, thin = whole(), part(GraphPass(coordinates=wanted))
         torch.testing.assert_close(thin.entities, z.entities[:, wanted])
         torch.testing.assert_close(thin.relations, z.relations[:, wanted])
     for a, b in zip(whole.buffers(), part.buffers(), strict=True):
@@ -96,7 +99,7 @@ def test_hidden_edges_are_as_good_as_absent(form: str) -> None:
     model.eval()
     keep = model.keep_without(np.arange(0, 30, 3))
     assert 0 < int(keep.sum()) < len(keep)
-    hidden = model.encoder(keep=keep).entities
+    hidden = model.encoder(GraphPass(keep)).entities
     rest = replace(
         model.graph,
         **{n: getattr(model.graph, n)[keep.numpy()] for n in ("source", "relation", "target")},

@@ -16,7 +16,7 @@ from hyperfact.evaluation import Limits, rank_with
 from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.models.decoders import DECODERS
 from hyperfact.graph.hkg import HKG, Columns
-from hyperfact.graph.kg import Representations
+from hyperfact.models.representations import Representations
 from hyperfact.system.memory import peak_memory
 from hyperfact.graph.queries import KnownAnswers
 size, dim, queries = 1_000_000, 200, {queries}

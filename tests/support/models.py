@@ -8,7 +8,7 @@ import torch
 from hyperfact.config import ExperimentConfig
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.kg import Representations
+from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs.build import build, resolve
 

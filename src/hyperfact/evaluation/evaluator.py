@@ -18,8 +18,8 @@ from hyperfact.evaluation.ranks import Ranks, check_invariants
 from hyperfact.evaluation.result import Evaluation
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import KnownAnswers, Queries
+from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 
 _SLOTS = {"all": (0, 1, 2), "so": (0, 1), "subject": (0,), "object": (1,), "value": (2,)}

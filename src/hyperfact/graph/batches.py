@@ -19,7 +19,7 @@ class FactBatch:
     entities: Tensor  # (batch, slots) subject, object, values
     relations: Tensor  # (batch, slots - 1) primary relation, attributes
     mask: Tensor  # (batch, slots) true where a slot exists
-    strangers: Tensor | None = None  # (batch, slots) true where an entity is taken for unseen
+    withheld: Tensor | None = None  # (batch, slots) true where only the role may be used
 
     @classmethod
     def of(cls, graph: HKG, rows: Array) -> "FactBatch":
@@ -47,6 +47,14 @@ class FactBatch:
         """True where a relation or attribute exists."""  # (batch, slots - 1)
         return self.mask[:, 1:]
 
+    def known(self, slots: Tensor) -> Tensor:  # (batch, slots)
+        """True where an entity is given: slots that exist and are not asked."""
+        return self.mask.scatter(1, slots[:, None], value=False)
+
+    def answers(self, slots: Tensor) -> Tensor:  # (batch,)
+        """The entities that stand in the asked slots."""
+        return self.entities.gather(1, slots[:, None])[:, 0]
+
     def fill(self, slot: Slot, entity: int | Tensor) -> "FactBatch":
         """The same facts with `entity` (one, or one for each fact) in `slot`."""
         entities = self.entities.clone()
@@ -63,5 +71,5 @@ class FactBatch:
             change(self.entities),
             change(self.relations),
             change(self.mask),
-            None if self.strangers is None else change(self.strangers),
+            None if self.withheld is None else change(self.withheld),
         )

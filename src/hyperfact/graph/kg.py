@@ -7,7 +7,7 @@ one of ours. See docs/adr/0002-typed-edges.md.
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,6 @@ from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.fingerprints import name_hashes
 from hyperfact.graph.mediator_hashes import Edges, digest, id_hashes, star_hashes
 from hyperfact.graph.ragged import Array, Ids, Places, owners_of, places_of
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Kind(IntEnum):
@@ -223,30 +220,3 @@ class KG:
             f"KG({title}: {len(self):,} edges, {self.num_entities:,} entities, "
             f"{self.num_mediators:,} mediators, {len(self.relations):,} relations)"
         )
-
-
-@dataclass(frozen=True)
-class StandIns:
-    """What stands in a known slot for an entity that training never showed: one for each role.
-
-    A role is to be the subject or the object of a relation, or the value of an attribute.
-    """
-
-    vectors: "Tensor"  # (3 * relations, dim) of subjects, of objects, of values
-    unseen: "Tensor"  # (entities,) bool
-
-
-@dataclass(frozen=True)
-class Representations:
-    """A vector for each entity and each relation of an HKG; mediators have served and are gone."""
-
-    entities: "Tensor"  # (entities, dim)
-    relations: "Tensor"  # (relations, dim)
-    stand_ins: StandIns | None = None  # while training, and where no entity is unseen: none
-
-    def rows(self, order: "Tensor") -> "Representations":
-        """The same with other entities: those of these rows."""
-        stand_ins = self.stand_ins
-        if stand_ins is not None:
-            stand_ins = replace(stand_ins, unseen=stand_ins.unseen[order])
-        return replace(self, entities=self.entities[order], stand_ins=stand_ins)

@@ -1,12 +1,13 @@
 """Fused CPU kernels of graph encoders, losses and ranking, each with a plain PyTorch reference.
 
-Order: exponential, jit, ragged_checks, threads, buffers, edges, dispatch, matrices, softmax,
-reference, basis, blocks, compose, cross_entropy, dropout, rivals.
+Order: exponential, jit, ragged_checks, threads, buffers, compositions, edges, dispatch, matrices,
+softmax, reference, basis, blocks, compose, cross_entropy, dropout, rivals.
 """
 
 from hyperfact.kernels.basis import aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate
-from hyperfact.kernels.compose import COMPOSITIONS, Composition, compose_aggregate
+from hyperfact.kernels.compose import compose_aggregate
+from hyperfact.kernels.compositions import COMPOSITIONS, Composition
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16, softmax_cross_entropy
 from hyperfact.kernels.dropout import dropout
 from hyperfact.kernels.edges import EdgeIndex

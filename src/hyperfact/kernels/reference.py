@@ -6,22 +6,9 @@ Written to be read: each function materialises whatever is convenient, a row per
 import torch
 from torch import Tensor
 
+from hyperfact.kernels.compositions import composition_of
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
-
-
-def compose(x: Tensor, z: Tensor, composition: str) -> Tensor:  # (…, dim)
-    """phi(x, z) for matching rows."""
-    if composition == "sub":
-        return x - z
-    if composition == "mult" or not x.numel():  # MKL's transform refuses an empty batch
-        return x * z
-    if composition == "corr":
-        spectrum = torch.fft.rfft(x).conj() * torch.fft.rfft(z)
-        correlation: Tensor = torch.fft.irfft(spectrum, n=x.shape[-1])
-        return correlation
-    (a, b), (c, d) = x.chunk(2, dim=-1), z.chunk(2, dim=-1)
-    return torch.cat([a * c - b * d, a * d + b * c], dim=-1)
 
 
 def compose_aggregate(
@@ -29,7 +16,8 @@ def compose_aggregate(
 ) -> Tensor:  # (rows, dim)
     """See `compose.compose_aggregate`."""
     source, relation, target = edges.columns(x.device)
-    messages = compose(x.index_select(0, source), z.index_select(0, relation), composition)
+    phi = composition_of(composition)
+    messages = phi.dense(x.index_select(0, source), z.index_select(0, relation))
     messages = messages * weights[:, None]  # (edges, dim)
     return x.new_zeros(edges.num_nodes, x.shape[1]).index_add(0, target, messages)[:rows]
 
@@ -91,18 +79,25 @@ def softmax_cross_entropy(
 
 
 def softmax_loss(logits: Tensor, targets: Targets, options: SoftmaxOptions) -> Tensor:  # (batch,)
-    """See `softmax.softmax_loss_`."""
+    """See `softmax.softmax_loss_`; no row of scores is copied for each answer."""
     offsets, answers = targets.offsets.to(logits.device), targets.answers.to(logits.device)
+    rows, candidates = logits.shape
     counts = offsets.diff()
-    row = torch.arange(len(logits), device=logits.device).repeat_interleave(counts)
-    candidates = logits.index_select(0, row)  # (answers, entities)
-    score = candidates.gather(1, answers[:, None])[:, 0]
-    excluded = torch.zeros_like(candidates, dtype=torch.bool)
+    owner = torch.arange(rows, device=logits.device).repeat_interleave(counts)  # (answers,)
+    place = owner * candidates + answers
+    flat = logits.reshape(-1)
+    true = flat.index_select(0, place)
     if options.mask_others:
-        excluded = membership(logits, offsets, answers).index_select(0, row)
-        excluded = excluded.scatter(1, answers[:, None], value=False)
-    log_mass = candidates.masked_fill(excluded, -torch.inf).logsumexp(dim=1)
-    mean = candidates.masked_fill(excluded, 0).sum(dim=1) / (~excluded).sum(dim=1)
-    loss = log_mass - (1 - options.smoothing) * score - options.smoothing * mean
-    total = logits.new_zeros(len(logits)).index_add(0, row, loss) / counts.clamp(min=1)
-    return total if targets.weights is None else total * targets.weights.to(total)
+        rest = flat.index_fill(0, place, float("-inf")).view_as(logits)
+        total = torch.logaddexp(true, torch.logsumexp(rest, dim=1).index_select(0, owner))
+        others = logits.new_zeros(rows).index_add(0, owner, true).index_select(0, owner) - true
+        even = (logits.sum(dim=1).index_select(0, owner) - others) / (
+            candidates - counts.index_select(0, owner) + 1
+        )
+    else:
+        total = torch.logsumexp(logits, dim=1).index_select(0, owner)
+        even = logits.mean(dim=1).index_select(0, owner)
+    losses = total - torch.lerp(true, even, options.smoothing)
+    means = losses / counts.index_select(0, owner)
+    found = logits.new_zeros(rows).index_add(0, owner, means)
+    return found if targets.weights is None else found * targets.weights.to(found)

@@ -1,4 +1,4 @@
 """Encoders, decoders, who stands for a stranger, and the model that joins them.
 
-Order: noise, unseen, decoders, encoders, transeq.
+Order: noise, graph_pass, unseen, representations, decoders, encoders, transeq.
 """

@@ -1,7 +1,11 @@
-"""TransEQ: one graph, one encoder, one decoder."""
+"""TransEQ: encode the transformed facts, then score facts of any arity (section 4 of the paper).
+
+G' = equivalent(G)                    the graph: plain edges, a mediator for each qualified fact
+h_v, h_r = ENC(G')                    the encoder; mediators share part of their vectors
+phi(s, r, o, {(a, v)})                the decoder, from the vectors of the fact
+"""
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -9,28 +13,27 @@ import torch
 from torch import Tensor, nn
 
 from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.kg import KG, Representations
+from hyperfact.graph.kg import KG
 from hyperfact.graph.ragged import Array
 from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
 from hyperfact.models.encoders.encoder import Encoder
-from hyperfact.models.unseen import Roles
+from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.representations import Representations
+from hyperfact.models.unseen import Unseen
 
 Precision = Literal["float32", "bfloat16", "float64"]
 
 
 class TransEQ(nn.Module):
-    """The paper's model: encode the transformed training facts, then score facts of any arity.
+    """One graph, one encoder, one decoder.
 
     Args:
         graph: The transformed training facts.
         encoder: Made for this graph.
         decoder: Any.
         precision: Of weights and products; bfloat16 concerns products alone.
-        roles: Of the training facts: entities without a fact get stand-ins once training is over.
-            None: they keep their own vectors, which have only ever been negatives.
-        by_role: A stand-in for each role, or the mean of all entities for every slot.
-        strangers: The share of known entities for which training puts the stand-in of their role,
-            so that it learns what little a role says.
+        unseen: Who stands for entities without a training fact; None: they keep their own vectors,
+            which have only ever been negatives.
     """
 
     def __init__(
@@ -40,40 +43,33 @@ class TransEQ(nn.Module):
         encoder: Encoder,
         decoder: Decoder,
         precision: Precision = "float32",
-        roles: Roles | None = None,
-        by_role: bool = True,
-        strangers: float = 0.0,
+        unseen: Unseen | None = None,
     ) -> None:
         super().__init__()
-        self.graph, self.precision = graph, precision
-        self.roles, self.by_role, self.strangers = roles, by_role, strangers
+        self.graph, self.precision, self.unseen = graph, precision, unseen
         self.encoder, self.decoder = encoder, decoder
         self.to(torch.float64 if precision == "float64" else torch.float32)
 
     def encode(
-        self,
-        *,
-        keep: Tensor | None = None,
-        generator: torch.Generator | None = None,
-        coordinates: Tensor | None = None,
+        self, *, keep: Tensor | None = None, generator: torch.Generator | None = None
     ) -> Representations:
         """Vectors of entities and relations; mediators have served and are gone.
 
         Args:
             keep: Which edges exist; None: all.  # (edges,) bool
-            generator: Source of dropout; None: no dropout.
-            coordinates: Which are wanted; None: all.  # (kept,)
+            generator: Source of what a step of training draws; None: nothing is drawn.
         """
+        step = GraphPass(keep, generator, self.decoder.coordinates(generator))
         with self._products():
-            z: Representations = self.encoder(
-                keep=keep, generator=generator, coordinates=coordinates
-            )
-        if self.roles is None:
+            z: Representations = self.encoder(step)
+        if self.unseen is None:
             return z
-        if self.training:
-            return self.roles.introduce(z) if self.strangers else z
-        z = self.roles.complete(z)
-        return z if self.by_role else replace(z, stand_ins=None)
+        entities, stand_ins = self.unseen.introduce(z.entities, training=self.training)
+        return Representations(entities, z.relations, stand_ins)
+
+    def withhold(self, facts: FactBatch, generator: torch.Generator | None) -> FactBatch:
+        """Facts as training asks about them: of some entities only the role is given."""
+        return facts if self.unseen is None else self.unseen.withhold(facts, generator)
 
     def score_slot(
         self,
@@ -102,13 +98,6 @@ class TransEQ(nn.Module):
         """Vectors whose products are the scores, if the decoder has such."""
         with self._products():
             return self.decoder.linear_form(facts, slots, z, generator=generator)
-
-    def estranged(self, facts: FactBatch, generator: torch.Generator | None) -> FactBatch:
-        """The same facts, some of their entities taken for strangers; None: nobody."""
-        if not self.strangers or generator is None:
-            return facts
-        drawn = torch.rand(facts.entities.shape, generator=generator)
-        return replace(facts, strangers=drawn < self.strangers)
 
     def keep_without(self, facts: Array) -> Tensor:  # (edges,) bool
         """Edges that remain when these facts are not known; shared edges stay."""

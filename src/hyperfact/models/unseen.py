@@ -1,4 +1,11 @@
-"""Roles: who stands in which slot of training facts, and what stands there for a stranger."""
+"""Unseen entities: who stands for an entity that no training fact names (docs/concepts/unseen.md).
+
+A vector that training never moved by a fact is noise, and a product with it spoils what the other
+slots say. What is known of a stranger is its role: to be the subject or the object of a relation,
+or the value of an attribute. The mean of the entities of that role stands for it in known slots;
+for scores that are linear in each slot it gives the mean of their scores. As a candidate, a
+stranger has the mean of all entities.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -9,26 +16,44 @@ from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.kg import Representations, StandIns
 from hyperfact.graph.ragged import offsets_of
 
 
 @dataclass(frozen=True)
-class Roles:
-    """The distinct entities of each role: subject and object of a relation, value of an attribute.
+class StandIns:
+    """A vector for each role, and for whom it stands."""
 
-    A vector that training never moved by a fact is noise, and a product with it spoils what the
-    other slots say. The mean of the entities of its role says what is known about a stranger: for
-    scores that are linear in each slot it gives the mean of their scores.
+    vectors: Tensor  # (3 * relations, dim) of subjects, of objects, of values
+    unseen: Tensor  # (entities,) bool
+
+    def put(self, vectors: Tensor, facts: FactBatch, known: Tensor) -> Tensor:
+        """The vectors of all slots, in known slots the stand-in of who is unseen or withheld."""
+        strange = self.unseen[facts.entities]  # (batch, slots)
+        if facts.withheld is not None:
+            strange = strange | facts.withheld
+        roles = role_numbers(facts, len(self.vectors) // 3)
+        stand_ins = functional.embedding(roles, self.vectors)  # (batch, slots, dim)
+        return torch.where((strange & known)[:, :, None], stand_ins, vectors)
+
+    def with_mean(self) -> "StandIns":
+        """The same for one more entity and one more relation, whose roles are means of the rest."""
+        blocks = self.vectors.view(3, -1, self.vectors.shape[1])
+        vectors = torch.cat([blocks, blocks.mean(dim=1, keepdim=True)], dim=1).flatten(0, 1)
+        return StandIns(vectors, torch.cat([self.unseen, self.unseen.new_zeros(1)]))
+
+
+class Unseen:
+    """What a model does about strangers.
+
+    Args:
+        train: The training facts, which say who is seen in which role.
+        by_role: A stand-in for each role; otherwise the mean of all entities for every slot.
+        strangers: The share of known entities for which training puts the stand-in of their role,
+            so that it learns what little a role says.
     """
 
-    offsets: Tensor  # (3 * relations + 1,)
-    entities: Tensor  # (pairs,)
-    seen: Tensor  # (entities,) bool
-
-    @classmethod
-    def of(cls, train: HKG) -> "Roles":
-        """The roles of these facts."""
+    def __init__(self, train: HKG, *, by_role: bool = True, strangers: float = 0.0) -> None:
+        self.by_role, self.strangers = by_role, strangers
         c, span, relations = train.columns, max(1, len(train.entities)), len(train.relations)
         parts = ((c.relation, c.subject), (c.relation, c.object), (c.attributes, c.values))
         keys = np.unique(
@@ -42,29 +67,38 @@ class Roles:
         role, entity = keys // span, keys % span
         seen = np.zeros(len(train.entities), dtype=bool)
         seen[entity] = True
-        offsets = offsets_of(np.bincount(role, minlength=3 * relations))
-        return cls(*(torch.from_numpy(x) for x in (offsets, entity, seen)))
+        self.offsets = torch.from_numpy(offsets_of(np.bincount(role, minlength=3 * relations)))
+        self.members = torch.from_numpy(entity)  # of each role, role after role
+        self.seen = torch.from_numpy(seen)  # (entities,)
 
-    def complete(self, z: Representations) -> Representations:
-        """Give strangers the mean of all others, and for known slots that of each role."""
+    def withhold(self, facts: FactBatch, generator: torch.Generator | None) -> FactBatch:
+        """For training: the same facts, of some entities only the role; None: of nobody."""
+        if not self.strangers or generator is None:
+            return facts
+        drawn = torch.rand(facts.entities.shape, generator=generator)
+        return replace(facts, withheld=drawn < self.strangers)
+
+    def introduce(self, entities: Tensor, *, training: bool) -> tuple[Tensor, StandIns | None]:
+        """The table of entities (in use with the mean in the rows of strangers), and stand-ins."""
+        if training:
+            if not self.strangers:
+                return entities, None
+            return entities, StandIns(self._means(entities), torch.zeros_like(self.seen))
         if bool(self.seen.all()) or not bool(self.seen.any()):
-            return z
-        mean = z.entities[self.seen].mean(dim=0)  # (dim,)
-        entities = torch.where(self.seen[:, None], z.entities, mean)
+            return entities, None
+        mean = entities[self.seen].mean(dim=0)  # (dim,)
+        entities = torch.where(self.seen[:, None], entities, mean)
+        if not self.by_role:
+            return entities, None
         empty = self.offsets.diff() == 0
         vectors = torch.where(empty[:, None], mean, self._means(entities))
-        return Representations(entities, z.relations, StandIns(vectors, ~self.seen))
-
-    def introduce(self, z: Representations) -> Representations:
-        """With the mean of each role, for training to take for strangers whom it wants."""
-        nobody = torch.zeros_like(self.seen)
-        return replace(z, stand_ins=StandIns(self._means(z.entities), nobody))
+        return entities, StandIns(vectors, ~self.seen)
 
     def _means(self, entities: Tensor) -> Tensor:  # (3 * relations, dim)
-        return functional.embedding_bag(self.entities, entities, self.offsets[:-1], mode="mean")
+        return functional.embedding_bag(self.members, entities, self.offsets[:-1], mode="mean")
 
 
 def role_numbers(facts: FactBatch, relations: int) -> Tensor:  # (batch, slots)
-    """The role of each slot, as counted in `Roles` over so many relations."""
+    """The role of each slot: subjects of each relation first, then objects, then values."""
     primary, attributes = facts.relations[:, :1], facts.relations[:, 1:]
     return torch.cat([primary, primary + relations, attributes + 2 * relations], dim=1)

@@ -7,14 +7,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from hyperfact.config import ExperimentConfig, member, settings_of
+from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError
 from hyperfact.graph.hkg import Splits
-from hyperfact.graph.kg import Representations
-from hyperfact.models.decoders import DECODERS
-from hyperfact.models.decoders.decoder import Decoder
-from hyperfact.models.encoders import ENCODERS
-from hyperfact.models.unseen import Roles
+from hyperfact.models.representations import Representations
 from hyperfact.predict.cache import Sidecar, check_same
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import (
@@ -25,7 +21,13 @@ from hyperfact.runs.artifacts import (
     check_vectors,
     read_run,
 )
-from hyperfact.runs.build import load_data, precision_of, training_facts
+from hyperfact.runs.build import (
+    build_decoder,
+    load_data,
+    precision_of,
+    training_facts,
+    unseen_of,
+)
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,12 @@ def _scorer(stored: Stored, config: ExperimentConfig, splits: Splits) -> Scorer:
     check_vectors(stored, config.training.dim)
     tensors = stored.tensors
     z = Representations(tensors[VECTORS + "entities"], tensors[VECTORS + "relations"])
-    if config.graph.unseen == "role":
-        z = Roles.of(training_facts(config, splits)).complete(z)
-    encoder = settings_of(ENCODERS, "encoder", config.encoder)
-    decoder: Decoder = member(DECODERS, "decoder", config.decoder.name)(
-        dim=config.training.dim,
-        num_entities=len(stored.entities),
-        scale=encoder.model_dump()["initial_scale"],
-        settings=settings_of(DECODERS, "decoder", config.decoder),
-        generator=torch.Generator().manual_seed(0),
-    )
+    unseen = unseen_of(config, training_facts(config, splits))
+    if unseen is not None:
+        entities, stand_ins = unseen.introduce(z.entities, training=False)
+        z = Representations(entities, z.relations, stand_ins)
+    generator = torch.Generator().manual_seed(0)
+    decoder = build_decoder(config, len(stored.entities), generator)
     prefix, decoder = "decoder.", decoder.to(z.entities.dtype)
     own = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
     check_tensors(stored.path / WEIGHTS, own, decoder)

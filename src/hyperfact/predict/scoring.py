@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.kg import Representations, StandIns
 from hyperfact.graph.queries import BLANK_ID
 from hyperfact.models.decoders.decoder import Decoder
+from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import Precision
 from hyperfact.predict.questions import Asked, batch_of
 
@@ -93,15 +93,7 @@ class Scorer:
 
     def with_means(self) -> "Scorer":
         """The same, with one more row in each table: the mean of all others."""
-        z = self.z
-        tables = (torch.cat([t, t.mean(dim=0, keepdim=True)]) for t in (z.entities, z.relations))
-        entities, relations = tables
-        stand_ins = z.stand_ins
-        if stand_ins is not None:
-            unseen, blocks = stand_ins.unseen, stand_ins.vectors.view(3, -1, z.entities.shape[1])
-            vectors = torch.cat([blocks, blocks.mean(dim=1, keepdim=True)], dim=1).flatten(0, 1)
-            stand_ins = StandIns(vectors, torch.cat([unseen, unseen.new_zeros(1)]))
-        return replace(self, z=Representations(entities, relations, stand_ins))
+        return replace(self, z=self.z.with_means())
 
     def _products(self) -> AbstractContextManager[object]:
         """As in training: matrix products in bfloat16 where asked for."""

@@ -12,10 +12,11 @@ from hyperfact.errors import ConfigError, DataError
 from hyperfact.graph.hkg import HKG, Splits, union
 from hyperfact.graph.kg import KG
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16
-from hyperfact.models.decoders import DECODERS
+from hyperfact.models.decoders import DECODERS, Decoder
 from hyperfact.models.encoders import ENCODERS
+from hyperfact.models.encoders.encoder import EncoderSettings
 from hyperfact.models.transeq import Precision, TransEQ
-from hyperfact.models.unseen import Roles
+from hyperfact.models.unseen import Unseen
 from hyperfact.transforms import transform
 
 _TABLES: Mapping[str, Mapping[str, Any]] = {"encoder": ENCODERS, "decoder": DECODERS}
@@ -85,22 +86,36 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
         settings=settings_of(ENCODERS, "encoder", config.encoder),
         generator=generator,
     )
-    decoder = member(DECODERS, "decoder", config.decoder.name)(
-        dim=dim,
-        num_entities=graph.num_entities,
-        scale=encoder.scale,
-        settings=settings_of(DECODERS, "decoder", config.decoder),
-        generator=generator,
-    )
     return TransEQ(
         graph,
         encoder=encoder,
-        decoder=decoder,
+        decoder=build_decoder(config, graph.num_entities, generator),
         precision=precision_of(config),
-        roles=None if config.graph.unseen == "own" else Roles.of(train),
-        by_role=config.graph.unseen == "role",
-        strangers=config.graph.strangers,
+        unseen=unseen_of(config, train),
     )
+
+
+def build_decoder(
+    config: ExperimentConfig, num_entities: int, generator: torch.Generator
+) -> Decoder:
+    """A new decoder, which needs to know of the encoder only how large its first vectors are."""
+    encoder = settings_of(ENCODERS, "encoder", config.encoder)
+    assert isinstance(encoder, EncoderSettings)
+    return member(DECODERS, "decoder", config.decoder.name)(
+        dim=config.training.dim,
+        num_entities=num_entities,
+        scale=encoder.initial_scale,
+        settings=settings_of(DECODERS, "decoder", config.decoder),
+        generator=generator,
+    )
+
+
+def unseen_of(config: ExperimentConfig, train: HKG) -> Unseen | None:
+    """What the configuration does about entities that no training fact names."""
+    graph = config.graph
+    if graph.unseen == "own":
+        return None
+    return Unseen(train, by_role=graph.unseen == "role", strangers=graph.strangers)
 
 
 def precision_of(config: ExperimentConfig) -> Precision:

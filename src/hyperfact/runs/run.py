@@ -12,7 +12,7 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError
 from hyperfact.evaluation import Background, Evaluation, Limits, Policy, evaluate, evaluating
 from hyperfact.graph.hkg import Splits
-from hyperfact.graph.kg import Representations
+from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs import artifacts
 from hyperfact.runs.build import build, load_data, training_facts

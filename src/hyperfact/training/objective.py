@@ -15,12 +15,13 @@ from hyperfact.config import ObjectiveConfig
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import Array, owners_of, places_of
 from hyperfact.kernels.cross_entropy import softmax_cross_entropy
+from hyperfact.kernels.reference import softmax_loss
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
-from hyperfact.models.decoders.decoder import LinearForm, put, rows_of
+from hyperfact.models.decoders.decoder import LinearForm, put
+from hyperfact.models.representations import Representations, rows_of
 from hyperfact.models.transeq import TransEQ
 
 _ROUNDS = 64  # of redrawing negatives; a query answered by nearly all entities may keep some
@@ -76,7 +77,7 @@ class AllEntities(Objective):
     ) -> Tensor:
         """The summed loss of these queries."""
         facts, slots = self.batch(items)
-        facts = model.estranged(facts, generator)
+        facts = model.withhold(facts, generator)
         offsets, values = self.known.at(items)
         answers = torch.from_numpy(values.astype(np.int64))
         targets = Targets(torch.from_numpy(offsets), answers, self._weights(np.diff(offsets)))
@@ -90,12 +91,7 @@ class AllEntities(Objective):
             if self.settings.share < 1.0:
                 raise ConfigError("objective.share needs a decoder whose scores are linear")
             scores = model.score_slot(facts, slots, z, generator=generator)  # (items, entities)
-            losses = multi_answer_loss(scores, targets, options)
-            return (
-                losses.sum()
-                if targets.weights is None
-                else losses @ targets.weights.to(losses.dtype)
-            )
+            return softmax_loss(scores, targets, options).sum()
         return softmax_cross_entropy(
             form.queries.to(z.entities.dtype),
             form.table.to(z.entities.dtype),
@@ -139,37 +135,6 @@ def sampled(
     )
 
 
-def multi_answer_loss(scores: Tensor, targets: Targets, options: SoftmaxOptions) -> Tensor:
-    """The loss of each row of scores with several answers, in plain PyTorch.
-
-    Args:
-        scores: Of every candidate.  # (rows, candidates)
-        targets: The answers of each row.
-        options: Smoothing and masking.
-
-    Returns:
-        The mean over the answers of each row.  # (rows,)
-    """
-    rows, candidates = scores.shape
-    counts = targets.offsets.diff()
-    owner = torch.arange(rows).repeat_interleave(counts)
-    place = owner * candidates + targets.answers
-    true = scores.view(-1).index_select(0, place)  # (answers,)
-    if options.mask_others:
-        rest = scores.view(-1).index_fill(0, place, float("-inf")).view_as(scores)
-        total = torch.logaddexp(true, torch.logsumexp(rest, dim=1).index_select(0, owner))
-        others = scores.new_zeros(rows).index_add(0, owner, true).index_select(0, owner) - true
-        even = (scores.sum(dim=1).index_select(0, owner) - others) / (
-            candidates - counts.index_select(0, owner) + 1
-        )
-    else:
-        total = torch.logsumexp(scores, dim=1).index_select(0, owner)
-        even = scores.mean(dim=1).index_select(0, owner)
-    losses = total - torch.lerp(true, even, options.smoothing)
-    means = losses / counts.index_select(0, owner)
-    return scores.new_zeros(rows).index_add(0, owner, means)
-
-
 class SampledNegatives(Objective):
     """One softmax over the fact and k corruptions of one slot, for each slot of each fact."""
 
@@ -190,7 +155,7 @@ class SampledNegatives(Objective):
     ) -> Tensor:
         """The summed loss of these (fact, slot) pairs."""
         facts, slots = self.batch(items)
-        facts = model.estranged(facts, generator)
+        facts = model.withhold(facts, generator)
         negatives, usable = self.draw(items, generator)  # (items, k), (items, k)
         answers = torch.from_numpy(self.queries.answer[items].astype(np.int64))
         candidates = torch.cat([answers[:, None], negatives], dim=1)  # (items, 1 + k)

@@ -5,7 +5,7 @@ It knows neither validation nor disk. Random numbers come from the generator tha
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -14,8 +14,8 @@ from torch import Tensor
 
 from hyperfact.config import OptimizerConfig, TrainingConfig
 from hyperfact.errors import NumericalError
-from hyperfact.graph.kg import Representations
 from hyperfact.graph.ragged import Array
+from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.training.averaging import Average
 from hyperfact.training.objective import Objective
@@ -200,24 +200,20 @@ def accumulate(
     gradients add up; then the encoder's backward runs once. This is exact, and memory does not
     depend on the number of items.
     """
-    coordinates = model.decoder.coordinates(generator)
-    z = model.encode(keep=keep, generator=generator, coordinates=coordinates)
-    made = [z.entities, z.relations]
-    if z.stand_ins is not None:
-        made.append(z.stand_ins.vectors)
-    leaves = [t.detach().requires_grad_() for t in made]
-    leaf = Representations(leaves[0], leaves[1])
-    if z.stand_ins is not None:
-        leaf = replace(leaf, stand_ins=replace(z.stand_ins, vectors=leaves[2]))
+    made = model.encode(keep=keep, generator=generator).tensors()
+    leaves = {name: t.detach() for name, t in made.items()}
+    for leaf in leaves.values():
+        leaf.requires_grad_(leaf.is_floating_point())
+    z = Representations.of(leaves)
     arity = objective.graph.arity[objective.queries.fact[items]]
     items = items[np.argsort(arity, kind="stable")]  # less padding
     total = 0.0
     for start in range(0, len(items), micro_batch):
         part = items[start : start + micro_batch]
-        loss = objective.loss(model, part, leaf, generator) / len(items)
+        loss = objective.loss(model, part, z, generator) / len(items)
         loss.backward()  # type: ignore[no-untyped-call]
         total += float(loss.detach())
-    outputs = [(t, g.grad) for t, g in zip(made, leaves, strict=True) if g.grad is not None]
+    outputs = [(t, leaves[name].grad) for name, t in made.items() if leaves[name].grad is not None]
     torch.autograd.backward([t for t, _ in outputs], [g for _, g in outputs])
     return total
 

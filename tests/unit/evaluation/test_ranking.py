@@ -21,9 +21,9 @@ from hyperfact.evaluation import (
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import KnownAnswers
 from hyperfact.models.decoders import DECODERS
+from hyperfact.models.representations import Representations
 from tests.support.models import model_of, random_facts
 
 
@@ -63,7 +63,7 @@ def test_ten_copies_of_the_answer_share_its_place(decoder: str, chunk: int) -> N
         [Fact(f"e{i}", "r", "e0") for i in range(queries)], entities=entities, relations=["r"]
     )
     model = model_of(draft, decoder={"name": decoder}, dim=24)
-    model.roles = None  # most entities are in no fact here
+    model.unseen = None  # most entities are in no fact here
     with torch.no_grad():
         table = model.encoder.entities
         assert isinstance(table, Tensor)

@@ -10,11 +10,11 @@ from hyperfact.evaluation import evaluating
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.kg import Representations
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.decoders.decoder import put
+from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
-from hyperfact.models.unseen import Roles
+from hyperfact.models.unseen import Unseen
 from hyperfact.runs.build import build
 from tests.support.models import config_of, toy
 
@@ -92,10 +92,10 @@ def test_a_stranger_in_a_known_slot_is_scored_as_its_stand_in(decoder: str) -> N
 def test_training_puts_stand_ins_for_some_known_entities(decoder: str) -> None:
     graph, model = toy(), model_with("role", decoder=decoder)
     facts = FactBatch.of(graph, np.arange(len(graph)))
-    assert model.estranged(facts, torch.Generator()) is facts
-    model.strangers = 0.5
-    assert model.estranged(facts, None) is facts
-    drawn = model.estranged(facts, torch.Generator().manual_seed(0)).strangers
+    assert model.withhold(facts, torch.Generator()) is facts
+    model.unseen = Unseen(graph, strangers=0.5)
+    assert model.withhold(facts, None) is facts
+    drawn = model.withhold(facts, torch.Generator().manual_seed(0)).withheld
     assert drawn is not None
     assert 0.3 < float(drawn.double().mean()) < 0.7
     z = model.train().encode()
@@ -104,7 +104,7 @@ def test_training_puts_stand_ins_for_some_known_entities(decoder: str) -> None:
     subjects[:, 0] = True
     asked = torch.ones(len(graph), dtype=torch.long)
     model.decoder.eval()
-    found = model.decoder.score_slot(replace(facts, strangers=subjects), asked, z)
+    found = model.decoder.score_slot(replace(facts, withheld=subjects), asked, z)
     plain = Representations(z.entities, z.relations)
     for row, relation in enumerate(graph.columns.relation.tolist()):
         table = torch.cat([z.entities, z.stand_ins.vectors[relation : relation + 1]])
@@ -132,5 +132,5 @@ def test_for_a_product_the_stand_in_gives_the_mean_score_of_the_role() -> None:
 
 def test_where_everybody_is_seen_nobody_needs_a_stand_in() -> None:
     graph = HKG.from_facts([Fact("a", "r", "b"), Fact("b", "r", "c", (("q", "a"),))])
-    z = Representations(torch.ones(3, 4), torch.ones(2, 4))
-    assert Roles.of(graph).complete(z) is z
+    table = torch.ones(3, 4)
+    assert Unseen(graph).introduce(table, training=False) == (table, None)

@@ -14,8 +14,8 @@ from hyperfact.errors import DataError, FactSyntaxError, NumericalError, Unknown
 from hyperfact.evaluation import evaluate
 from hyperfact.graph.facts import Fact, Literal
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import KnownAnswers, Question
+from hyperfact.models.representations import Representations
 from hyperfact.predict import Predictor, RelationQuestion, complete, read_any, write_any
 from hyperfact.predict.answers import Known
 from hyperfact.predict.calibration import expected_calibration_error, fit

@@ -12,16 +12,16 @@ from hyperfact.config import ObjectiveConfig
 from hyperfact.errors import ConfigError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import KnownAnswers, Queries
+from hyperfact.kernels.reference import softmax_loss
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
 from hyperfact.models.decoders.decoder import LinearForm
+from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.training.objective import (
     AllEntities,
     SampledNegatives,
     make_objective,
-    multi_answer_loss,
     sampled,
 )
 from tests.support.models import model_of, random_facts, toy
@@ -50,7 +50,7 @@ def test_the_multi_answer_loss_is_its_formula(mask: bool, smoothing: float) -> N
         torch.tensor([a for row in answers for a in row]),
     )
     options = SoftmaxOptions(mask_others=mask, smoothing=smoothing)
-    losses = multi_answer_loss(torch.tensor(rows).double(), targets, options)
+    losses = softmax_loss(torch.tensor(rows).double(), targets, options)
     for row, loss in enumerate(losses.tolist()):
         expected = naive_loss(rows[row], answers[row], mask=mask, smoothing=smoothing)
         assert loss == pytest.approx(expected, rel=1e-6, abs=1e-9)

@@ -10,6 +10,7 @@ import torch
 from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
 from hyperfact.errors import NumericalError
 from hyperfact.models.transeq import TransEQ
+from hyperfact.models.unseen import Unseen
 from hyperfact.training.objective import make_objective
 from hyperfact.training.trainer import (
     EarlyStopping,
@@ -73,7 +74,8 @@ def test_the_gradient_is_that_of_the_whole_model(strangers: float) -> None:
         model_of(graph, ENCODER_FORMS["compgcn"], {"dropout": 0.0}, precision="float64")
         for _ in range(2)
     )
-    one.strangers = two.strangers = strangers
+    for model in (one, two):
+        model.unseen = Unseen(graph, strangers=strangers)
     chance = [torch.Generator().manual_seed(7) for _ in range(2)] if strangers else [None, None]
     accumulate(one, objective, items, micro_batch=30, keep=None, generator=chance[0])
     items = items[np.argsort(graph.arity[objective.queries.fact[items]], kind="stable")]

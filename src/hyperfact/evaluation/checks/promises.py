@@ -12,10 +12,10 @@ from hyperfact.evaluation.evaluator import evaluate, evaluating
 from hyperfact.evaluation.ranking import Limits
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.kg import Representations
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import Array
 from hyperfact.models.decoders.decoder import put
+from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 
 Make = Callable[[HKG], TransEQ]

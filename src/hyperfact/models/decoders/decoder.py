@@ -12,8 +12,7 @@ from torch.nn import functional
 
 from hyperfact.config import Section
 from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.kg import Representations
-from hyperfact.models.unseen import role_numbers
+from hyperfact.models.representations import Representations, rows_of
 
 ALL = slice(None)
 _BLOCK = 192  # columns; a multiple of every block that products are computed in
@@ -178,29 +177,6 @@ def put(facts: FactBatch, slots: Tensor, entity: int | Tensor) -> FactBatch:
     value = torch.as_tensor(entity, device=facts.entities.device).expand(rows)
     entities = facts.entities.scatter(1, slots[:, None], value[:, None])
     return replace(facts, entities=entities)
-
-
-def known_slots(facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, slots)
-    """True where an entity is given: slots that exist and are not asked."""
-    return facts.mask.scatter(1, slots[:, None], value=False)
-
-
-def rows_of(table: Tensor, ids: Tensor) -> Tensor:  # (…, dim)
-    """Rows of a table; unlike indexing, with a backward that is deterministic on any threads."""
-    return functional.embedding(ids, table)
-
-
-def vectors_of(facts: FactBatch, slots: Tensor, z: Representations) -> Tensor:
-    """The vectors of all slots; in known slots a stand-in for who was never seen."""
-    vectors = rows_of(z.entities, facts.entities)  # (batch, slots, dim)
-    if z.stand_ins is None:
-        return vectors
-    strange = z.stand_ins.unseen[facts.entities]
-    if facts.strangers is not None:
-        strange = strange | facts.strangers
-    strange = strange & known_slots(facts, slots)
-    roles = role_numbers(facts, len(z.stand_ins.vectors) // 3)
-    return torch.where(strange[:, :, None], rows_of(z.stand_ins.vectors, roles), vectors)
 
 
 def pool(facts: FactBatch, z: Representations, how: str) -> Tensor:  # (batch, dim)

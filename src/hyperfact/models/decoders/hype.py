@@ -7,20 +7,17 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.kg import Representations
 from hyperfact.models.decoders.decoder import (
     ALL,
     Decoder,
     LinearForm,
     ProductSettings,
-    known_slots,
     pool,
     product,
-    rows_of,
     units,
-    vectors_of,
 )
 from hyperfact.models.noise import dropout
+from hyperfact.models.representations import Representations, rows_of
 
 
 class HypESettings(ProductSettings):
@@ -68,8 +65,8 @@ class HypE(Decoder):
     ) -> Tensor:  # (batch,)
         """The product with the answer, filtered by the role that is asked for."""
         mix = self._mix(facts, z)
-        answers = rows_of(z.entities, facts.entities.gather(1, slots[:, None])) / self._unit
-        filtered = self._filter(answers, _asked(mix, slots)[:, None])[:, 0]
+        answers = rows_of(z.entities, facts.answers(slots)) / self._unit  # (batch, dim)
+        filtered = self._filter(answers[:, None], _asked(mix, slots)[:, None])[:, 0]
         return (self._query(facts, slots, z, mix, generator) * filtered).sum(dim=1)
 
     def linear_form(
@@ -103,8 +100,8 @@ class HypE(Decoder):
         """The product of what is known, each entity filtered by its role."""
         p = self.settings.dropout
         unit, constant = units(self, normalise=self.settings.normalise)
-        raw = dropout(vectors_of(facts, slots, z) / unit, p, generator)  # (batch, slots, dim)
-        known = known_slots(facts, slots)[:, :, None]
+        raw = dropout(z.vectors(facts, slots) / unit, p, generator)  # (batch, slots, dim)
+        known = facts.known(slots)[:, :, None]
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
         factors = product(torch.where(known, self._filter(raw, mix), 1.0))
         return dropout(factors * relation / constant, self.settings.query_dropout, generator)

@@ -9,21 +9,18 @@ from torch import Tensor
 
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.kg import Representations
 from hyperfact.models.decoders.decoder import (
     ALL,
     Decoder,
     LinearForm,
     ProductSettings,
-    known_slots,
     paired,
     pool,
     product,
-    rows_of,
     units,
-    vectors_of,
 )
 from hyperfact.models.noise import dropout
+from hyperfact.models.representations import Representations, rows_of
 
 _TINY = 1e-30
 
@@ -79,9 +76,8 @@ class MDistMult(Decoder):
         generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch,)
         """The product with the answer, summed over coordinates."""
-        answers = facts.entities.gather(1, slots[:, None])[:, 0]
         query = self._query(facts, slots, z, generator)
-        return (query * rows_of(z.entities, answers)).sum(dim=1)
+        return (query * rows_of(z.entities, facts.answers(slots))).sum(dim=1)
 
     def linear_form(
         self,
@@ -109,10 +105,10 @@ class MDistMult(Decoder):
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> Tensor:  # (batch, dim)
         p = self.settings.dropout
-        known = known_slots(facts, slots)[:, :, None]  # (batch, slots, 1)
+        known = facts.known(slots)[:, :, None]  # (batch, slots, 1)
         unit, constant = units(self, normalise=self.settings.normalise)
         turned = self._turned(facts)[:, None]  # (batch, 1)
-        vectors = dropout(vectors_of(facts, slots, z) / unit, p, generator)
+        vectors = dropout(z.vectors(facts, slots) / unit, p, generator)
         if self.settings.turn != "none":
             objects = torch.where(turned, self._turn(vectors[:, 1]), vectors[:, 1])
             vectors = torch.cat([vectors[:, :1], objects[:, None], vectors[:, 2:]], dim=1)

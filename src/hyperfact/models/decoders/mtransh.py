@@ -10,17 +10,14 @@ from torch.nn import functional
 
 from hyperfact.config import Section
 from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.kg import Representations
 from hyperfact.models.decoders.decoder import (
     ALL,
     Decoder,
     even_products,
-    known_slots,
     pool,
-    rows_of,
-    vectors_of,
 )
 from hyperfact.models.noise import dropout
+from hyperfact.models.representations import Representations, rows_of
 
 
 class MTransHSettings(Section):
@@ -77,7 +74,7 @@ class MTransH(Decoder):
     ) -> Tensor:  # (batch,)
         """-tau times the squared distance."""
         known = self._known(facts, slots, z, generator)
-        answers = rows_of(z.entities, facts.entities.gather(1, slots[:, None])[:, 0])
+        answers = rows_of(z.entities, facts.answers(slots))
         e = answers / self._unit  # (batch, dim)
         projected = e - (e * known.normal).sum(dim=1, keepdim=True) * known.normal
         distance = known.sum + known.weight[:, None] * projected
@@ -113,8 +110,8 @@ class MTransH(Decoder):
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator) / self._unit
         normal = functional.normalize(relation @ self.normal, dim=1)
         c = self._weights(facts, z)  # (batch, slots)
-        e = dropout(vectors_of(facts, slots, z), p, generator) / self._unit
-        weighted = torch.where(known_slots(facts, slots), c, 0.0)[:, :, None] * e
+        e = dropout(z.vectors(facts, slots), p, generator) / self._unit
+        weighted = torch.where(facts.known(slots), c, 0.0)[:, :, None] * e
         total = weighted.sum(dim=1)  # (batch, dim)
         flat = total - (total * normal).sum(dim=1, keepdim=True) * normal
         asked = c.gather(1, slots[:, None])[:, 0]

@@ -10,9 +10,9 @@ from torch.nn import functional
 from hyperfact.config import Section
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.kg import Representations
-from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm, rows_of, vectors_of
+from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
 from hyperfact.models.noise import dropout
+from hyperfact.models.representations import Representations, rows_of
 
 _SUBJECT, _OBJECT, _VALUE, _RELATION, _ATTRIBUTE = range(5)
 
@@ -58,9 +58,9 @@ class Transformer(Decoder):
         generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch,)
         """The read-out at the asked slot against the entity that stands there."""
-        answers = facts.entities.gather(1, slots[:, None])  # (batch, 1)
-        table = self.entity_norm(rows_of(z.entities, answers[:, 0]))
-        bias = rows_of(self.entity_bias[:, None], answers[:, 0])[:, 0]
+        answers = facts.answers(slots)
+        table = self.entity_norm(rows_of(z.entities, answers))
+        bias = rows_of(self.entity_bias[:, None], answers)[:, 0]
         products: Tensor = self._query(facts, slots, z, generator) * table
         return products.sum(dim=1) + bias
 
@@ -92,7 +92,7 @@ class Transformer(Decoder):
     def _tokens(self, facts: FactBatch, slots: Tensor, z: Representations) -> Tensor:
         """Entities of all slots, then the primary relation and the attributes."""
         batch, slots_count = facts.entities.shape
-        entities = self.entity_norm(vectors_of(facts, slots, z))
+        entities = self.entity_norm(z.vectors(facts, slots))
         asked = torch.arange(slots_count, device=slots.device) == slots[:, None]  # (batch, slots)
         entities = torch.where(asked[:, :, None], self.hole, entities)
         relations = self.relation_norm(rows_of(z.relations, facts.relations))

@@ -1,28 +1,39 @@
 """CompGCN: messages compose a neighbour with a relation (ICLR 2020), the paper's encoder."""
 
+from collections.abc import Iterable
+from typing import cast
+
 import torch
-from pydantic import Field
+from pydantic import Field, field_validator
 from torch import Tensor, nn
 
 from hyperfact.errors import ConfigError
-from hyperfact.graph.kg import KG, Representations
+from hyperfact.graph.kg import KG
 from hyperfact.kernels.compose import compose_aggregate
-from hyperfact.models.encoders.compositions import Composition, fold
-from hyperfact.models.encoders.encoder import Encoder, columns, glorot, table
+from hyperfact.kernels.compositions import COMPOSITIONS
+from hyperfact.models.encoders.encoder import Encoder, glorot, table
 from hyperfact.models.encoders.graph_view import GraphView, Normaliser
 from hyperfact.models.encoders.layers import LayerSettings, NodeInput, Update
-from hyperfact.models.noise import dropout
+from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.representations import Representations
 
 
 class CompGCNSettings(LayerSettings):
     """Options of `compgcn`."""
 
-    composition: Composition = Field(
-        default="rotate", description="phi(h_u, h_r): sub, mult, corr or rotate"
+    composition: str = Field(
+        default="rotate", description=f"phi(h_u, h_r): {', '.join(COMPOSITIONS)}"
     )
     normaliser: Normaliser = Field(
         default="symmetric", description="weight of a message: symmetric, mean or published"
     )
+
+    @field_validator("composition")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        if name not in COMPOSITIONS:
+            raise ValueError(f"expected one of {', '.join(COMPOSITIONS)}")
+        return name
 
 
 class CompGCN(Encoder):
@@ -34,48 +45,35 @@ class CompGCN(Encoder):
     """
 
     Settings = CompGCNSettings
+    settings: CompGCNSettings
 
-    def __init__(
-        self, graph: KG, *, dim: int, settings: CompGCNSettings, generator: torch.Generator
-    ) -> None:
-        super().__init__(graph, dim=dim, settings=settings, generator=generator)
-        if settings.composition == "rotate" and dim % 2:
-            raise ConfigError(f"rotate pairs coordinates: training.dim must be even, got {dim}")
-        self.scale = settings.initial_scale
+    def prepare(self, graph: KG, generator: torch.Generator) -> None:
+        """h^0 of nodes and edge types, and the layers."""
+        dim, settings = self.dim, self.settings
+        if COMPOSITIONS[settings.composition].needs_even and dim % 2:
+            raise ConfigError(
+                f"{settings.composition} pairs coordinates: training.dim must be even, got {dim}"
+            )
         self.view = GraphView(graph, settings.normaliser)
         self.nodes = NodeInput(graph, dim=dim, settings=settings, generator=generator)
         types = 2 * graph.num_edge_types  # direct, then inverse
-        self.relations = table(types, dim, self.scale, generator)
+        self.relations = table(types, dim, settings.initial_scale, generator)
         self.layers = nn.ModuleList(
             CompGCNLayer(dim, settings, generator) for _ in range(settings.layers)
         )
 
-    def forward(
-        self,
-        *,
-        keep: Tensor | None = None,
-        generator: torch.Generator | None = None,
-        coordinates: Tensor | None = None,
-    ) -> Representations:
-        """Representations after the last layer."""
+    def encode(self, step: GraphPass) -> Representations:
+        """Representations after the last layer, the only one that may leave coordinates out."""
         h: Tensor = self.nodes()  # (nodes, dim)
         z: Tensor = self.relations  # (2 * types, dim)
-        weights = self.view.weights(keep)
-        for number, layer in enumerate(self.layers, start=1):
-            assert isinstance(layer, CompGCNLayer)
-            last = number == len(self.layers)
-            rows, wanted = (self.num_entities, coordinates) if last else (len(h), None)
-            h = layer(
-                h,
-                z,
-                view=self.view,
-                weights=weights,
-                rows=rows,
-                coordinates=wanted,
-                generator=generator,
-            )
-            z = layer.relate(z[: self.num_relations] if last else z, wanted)
-        return Representations(h, z)
+        weights = self.view.weights(step.keep)
+        inner = GraphPass(step.keep, step.generator)
+        *earlier, last = cast("Iterable[CompGCNLayer]", self.layers)
+        for layer in earlier:
+            h = layer(h, z, view=self.view, weights=weights, rows=len(h), step=inner)
+            z = layer.relate(z, inner)
+        h = last(h, z, view=self.view, weights=weights, rows=self.num_entities, step=step)
+        return Representations(h, last.relate(z[: self.num_relations], step))
 
 
 class CompGCNLayer(nn.Module):
@@ -83,8 +81,7 @@ class CompGCNLayer(nn.Module):
 
     def __init__(self, dim: int, settings: CompGCNSettings, generator: torch.Generator) -> None:
         super().__init__()
-        self.composition: Composition = settings.composition
-        self.dropout = settings.dropout
+        self.composition, self.dropout = settings.composition, settings.dropout
         self.loop = table(1, dim, settings.initial_scale, generator)
         self.w_direct, self.w_inverse, self.w_loop, self.w_relation = (
             glorot(dim, dim, generator=generator) for _ in range(4)
@@ -101,12 +98,12 @@ class CompGCNLayer(nn.Module):
         view: GraphView,
         weights: tuple[Tensor, Tensor],
         rows: int,
-        coordinates: Tensor | None,
-        generator: torch.Generator | None,
+        step: GraphPass,
     ) -> Tensor:  # (rows, kept)
-        """New vectors of the first `rows` nodes, on these coordinates."""
+        """New vectors of the first `rows` nodes."""
         old = h[:rows]
-        w_loop, bias = fold(self.loop[0], columns(self.w_loop, coordinates), self.composition)
+        phi = COMPOSITIONS[self.composition]
+        w_loop, bias = phi.fold(self.loop[0], step.columns(self.w_loop))
         messages = old @ (w_loop / 3)
         if bias is not None:
             messages = messages + bias / 3
@@ -121,17 +118,17 @@ class CompGCNLayer(nn.Module):
             sums = compose_aggregate(
                 h, relations, edges=edges, weights=weight, composition=self.composition, rows=rows
             )
-            third = columns(matrix, coordinates) / 3
-            if generator is None or self.dropout == 0.0:
+            third = step.columns(matrix) / 3
+            if step.generator is None or self.dropout == 0.0:
                 messages = torch.addmm(messages, sums, third)
             else:
-                messages = messages + dropout(sums @ third, self.dropout, generator)
-        updated: Tensor = self.update(messages, old, generator, coordinates)
+                messages = messages + step.dropout(sums @ third, self.dropout)
+        updated: Tensor = self.update(messages, old, step)
         return updated
 
-    def relate(self, z: Tensor, coordinates: Tensor | None = None) -> Tensor:  # (relations, kept)
+    def relate(self, z: Tensor, step: GraphPass) -> Tensor:  # (relations, kept)
         """UPD^rel: h_r W_rel, plus h_r when residual."""
-        update = (z @ columns(self.w_relation, coordinates)).to(z.dtype)
+        update = (z @ step.columns(self.w_relation)).to(z.dtype)
         if self.relation_gate is None:
             return update
-        return columns(z, coordinates) + columns(self.relation_gate, coordinates) * update
+        return step.columns(z) + step.columns(self.relation_gate) * update

@@ -4,10 +4,21 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from pydantic import Field
+from torch import nn
 
 from hyperfact.config import Section
-from hyperfact.graph.kg import KG, Representations
+from hyperfact.graph.kg import KG
+from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.representations import Representations
+
+
+class EncoderSettings(Section):
+    """Options of every encoder."""
+
+    initial_scale: float = Field(
+        default=0.3, gt=0.0, description="standard deviation of initial coordinates"
+    )
 
 
 class Encoder(nn.Module, ABC):
@@ -20,44 +31,36 @@ class Encoder(nn.Module, ABC):
         generator: Source of the initial values.
     """
 
-    Settings: ClassVar[type[Section]]
-
-    #: Standard deviation of the coordinates of entities and of relations at the start.
-    scale: float
+    Settings: ClassVar[type[Section]]  # of `EncoderSettings`
+    settings: Section
 
     def __init__(
-        self,
-        graph: KG,
-        *,
-        dim: int,
-        settings: Section,
-        generator: torch.Generator,  # noqa: ARG002 - used by the members
+        self, graph: KG, *, dim: int, settings: Section, generator: torch.Generator
     ) -> None:
         super().__init__()
-        self.settings = settings
+        self.settings, self.dim = settings, dim
         self.num_entities, self.num_relations = graph.num_entities, len(graph.relations)
-        self.dim = dim
+        self.prepare(graph, generator)
 
     @abstractmethod
-    def forward(
-        self,
-        *,
-        keep: Tensor | None = None,
-        generator: torch.Generator | None = None,
-        coordinates: Tensor | None = None,
-    ) -> Representations:
+    def prepare(self, graph: KG, generator: torch.Generator) -> None:
+        """Check the settings and make the parameters, and whatever is known of the graph.
+
+        Raises:
+            ConfigError: Settings that do not go together.
+        """
+
+    @abstractmethod
+    def encode(self, step: GraphPass) -> Representations:
         """Representations of all entities and relations; never of mediators.
 
         Args:
-            keep: Which edges exist in this step; None: all.  # (edges,) bool
-            generator: Source of dropout; None: no dropout.
-            coordinates: Which coordinates are wanted, in this order; None: all.  # (kept,)
+            step: Which edges exist, where dropout comes from, which coordinates are wanted.
         """
 
-
-def columns(x: Tensor, coordinates: Tensor | None) -> Tensor:  # (…, kept)
-    """These coordinates of vectors, or all."""
-    return x if coordinates is None else x.index_select(x.dim() - 1, coordinates)
+    def forward(self, step: GraphPass | None = None) -> Representations:
+        """`encode`; by default over all edges and without dropout."""
+        return self.encode(step or GraphPass())
 
 
 def table(

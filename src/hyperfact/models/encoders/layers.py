@@ -8,24 +8,20 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperfact.config import Section
 from hyperfact.graph.kg import KG
-from hyperfact.models.encoders.encoder import columns, table
+from hyperfact.models.encoders.encoder import EncoderSettings, table
 from hyperfact.models.encoders.mediators import MediatorInput
-from hyperfact.models.noise import dropout
+from hyperfact.models.graph_pass import GraphPass
 
 Activation = Literal["identity", "relu", "tanh"]
 
 
-class LayerSettings(Section):
+class LayerSettings(EncoderSettings):
     """Options of every encoder that passes messages."""
 
     layers: int = Field(default=1, ge=1, le=4, description="number of layers L")
     alpha: float = Field(
         default=0.8, ge=0.0, le=1.0, description="share of a mediator's vector common to its r"
-    )
-    initial_scale: float = Field(
-        default=0.3, gt=0.0, description="standard deviation of initial coordinates"
     )
     residual: bool = Field(
         default=True, description="h + g * update instead of the update alone (near the identity)"
@@ -79,34 +75,30 @@ class Update(nn.Module):
         self,
         messages: Tensor,  # (rows, kept)
         h: Tensor,  # (rows, dim)
-        generator: torch.Generator | None,
-        coordinates: Tensor | None = None,
+        step: GraphPass,
     ) -> Tensor:  # (rows, kept)
         """New vectors of the first nodes from their messages and old vectors."""
         messages = messages.to(h.dtype)  # products may come in bfloat16
-        update = messages if self.norm is None else _normed(self.norm, messages, coordinates)
+        update = messages if self.norm is None else _normed(self.norm, messages, step)
         if self.activation != "identity":
             update = torch.tanh(update) if self.activation == "tanh" else torch.relu(update)
         if self.gate is not None:
-            old, gate = columns(h, coordinates), columns(self.gate, coordinates)
-            update = torch.addcmul(old, update, gate)
-        return dropout(update, self.dropout, generator)
+            update = torch.addcmul(step.columns(h), update, step.columns(self.gate))
+        return step.dropout(update, self.dropout)
 
 
-def _normed(norm: nn.BatchNorm1d, x: Tensor, coordinates: Tensor | None) -> Tensor:
+def _normed(norm: nn.BatchNorm1d, x: Tensor, step: GraphPass) -> Tensor:
     """Normalised over the rows; of coordinates that are left out nothing changes."""
-    if coordinates is None:
+    if step.coordinates is None:
         whole: Tensor = norm(x)
         return whole
     assert norm.running_mean is not None
     assert norm.running_var is not None
     assert norm.momentum is not None
-    mean, var = columns(norm.running_mean, coordinates), columns(norm.running_var, coordinates)
-    weight, bias = (
-        None if p is None else columns(p, coordinates) for p in (norm.weight, norm.bias)
-    )
+    mean, var = step.columns(norm.running_mean), step.columns(norm.running_var)
+    weight, bias = (None if p is None else step.columns(p) for p in (norm.weight, norm.bias))
     part = functional.batch_norm(x, mean, var, weight, bias, norm.training, norm.momentum, norm.eps)
     if norm.training:
-        norm.running_mean.index_copy_(0, coordinates, mean)
-        norm.running_var.index_copy_(0, coordinates, var)
+        norm.running_mean.index_copy_(0, step.coordinates, mean)
+        norm.running_var.index_copy_(0, step.coordinates, var)
     return part

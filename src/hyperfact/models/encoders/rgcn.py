@@ -9,13 +9,14 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from hyperfact.errors import ConfigError
-from hyperfact.graph.kg import KG, Representations
+from hyperfact.graph.kg import KG
 from hyperfact.kernels.basis import aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate
 from hyperfact.kernels.edges import EdgeIndex
-from hyperfact.models.encoders.encoder import Encoder, columns, glorot, table
+from hyperfact.models.encoders.encoder import Encoder, glorot, table
 from hyperfact.models.encoders.layers import LayerSettings, NodeInput, Update
-from hyperfact.models.noise import dropout
+from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.representations import Representations
 
 
 class RGCNSettings(LayerSettings):
@@ -45,16 +46,15 @@ class RGCN(Encoder):
     """
 
     Settings = RGCNSettings
+    settings: RGCNSettings
 
-    def __init__(
-        self, graph: KG, *, dim: int, settings: RGCNSettings, generator: torch.Generator
-    ) -> None:
-        super().__init__(graph, dim=dim, settings=settings, generator=generator)
+    def prepare(self, graph: KG, generator: torch.Generator) -> None:
+        """h^0 of nodes, the decoder's relations, and the layers."""
+        dim, settings = self.dim, self.settings
         if settings.decomposition == "block" and dim % settings.parts:
             raise ConfigError(f"encoder.parts = {settings.parts} blocks do not divide d = {dim}")
-        self.scale = settings.initial_scale
         self.nodes = NodeInput(graph, dim=dim, settings=settings, generator=generator)
-        self.relations = table(self.num_relations, dim, self.scale, generator)
+        self.relations = table(self.num_relations, dim, settings.initial_scale, generator)
         self.edges = _both_directions(graph)
         self.normaliser = settings.normaliser
         self._weights = self._count(None)
@@ -63,20 +63,15 @@ class RGCN(Encoder):
             for _ in range(settings.layers)
         )
 
-    def forward(
-        self,
-        *,
-        keep: Tensor | None = None,
-        generator: torch.Generator | None = None,
-        coordinates: Tensor | None = None,
-    ) -> Representations:
+    def encode(self, step: GraphPass) -> Representations:
         """Representations after the last layer."""
         h = self.nodes()  # (nodes, dim)
-        weights = self._weights if keep is None else self._count(keep.repeat(2))
+        weights = self._weights if step.keep is None else self._count(step.keep.repeat(2))
+        inner = GraphPass(step.keep, step.generator)
         for number, layer in enumerate(self.layers, start=1):
             rows = self.num_entities if number == len(self.layers) else len(h)
-            h = layer(h, edges=self.edges, weights=weights, rows=rows, generator=generator)
-        return Representations(columns(h, coordinates), columns(self.relations, coordinates))
+            h = layer(h, edges=self.edges, weights=weights, rows=rows, step=inner)
+        return Representations(step.columns(h), step.columns(self.relations))
 
     def _count(self, keep: Tensor | None) -> Tensor:  # (2 * edges,)
         """1 / c of each edge, 0 where it is not kept."""
@@ -119,7 +114,7 @@ class RGCNLayer(nn.Module):
         edges: EdgeIndex,
         weights: Tensor,
         rows: int,
-        generator: torch.Generator | None,
+        step: GraphPass,
     ) -> Tensor:  # (rows, dim)
         """New vectors of the first `rows` nodes."""
         if self.coefficients is not None:
@@ -129,8 +124,8 @@ class RGCNLayer(nn.Module):
             messages = sums.flatten(1) @ self.matrices
         else:
             messages = block_aggregate(h, self.matrices, edges=edges, weights=weights, rows=rows)
-        messages = dropout(messages, self.dropout, generator) + h[:rows] @ self.w_self
-        updated: Tensor = self.update(messages, h[:rows], generator)
+        messages = step.dropout(messages, self.dropout) + h[:rows] @ self.w_self
+        updated: Tensor = self.update(messages, h[:rows], step)
         return updated
 
 

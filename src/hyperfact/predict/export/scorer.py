@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from hyperfact.errors import UserError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.kg import Representations, StandIns
 from hyperfact.graph.ragged import Array
 from hyperfact.models.decoders.decoder import Decoder
+from hyperfact.models.representations import Representations
 from hyperfact.predict.predictor import Predictor
 
 _SAMPLE = 64
@@ -26,25 +26,16 @@ _SAMPLE = 64
 class Program(nn.Module):
     """A decoder with its vectors, from tensors to a tensor."""
 
-    entity_vectors: Tensor
-    relation_vectors: Tensor
-    stand_in_vectors: Tensor
-    unseen: Tensor
-
     def __init__(self, decoder: Decoder, z: Representations) -> None:
         super().__init__()
         self.decoder = decoder
-        self.register_buffer("entity_vectors", z.entities.detach())
-        self.register_buffer("relation_vectors", z.relations.detach())
-        if z.stand_ins is not None:
-            self.register_buffer("stand_in_vectors", z.stand_ins.vectors.detach())
-            self.register_buffer("unseen", z.stand_ins.unseen)
-        self.has_stand_ins = z.stand_ins is not None
+        self.names = {name.replace(".", "_"): name for name in z.tensors()}
+        for buffer, name in self.names.items():
+            self.register_buffer(buffer, z.tensors()[name].detach())
 
     def forward(self, entities: Tensor, relations: Tensor, mask: Tensor, slots: Tensor) -> Tensor:
         """The score of every entity in the asked slot."""  # (batch, entities)
-        stand_ins = StandIns(self.stand_in_vectors, self.unseen) if self.has_stand_ins else None
-        z = Representations(self.entity_vectors, self.relation_vectors, stand_ins)
+        z = Representations.of({name: getattr(self, b) for b, name in self.names.items()})
         return self.decoder.score_slot(FactBatch(entities, relations, mask), slots, z)
 
 

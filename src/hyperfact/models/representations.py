@@ -1,0 +1,64 @@
+"""Representations: what an encoder gives and a decoder reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hyperfact.graph.batches import FactBatch
+from hyperfact.models.unseen import StandIns
+
+_STAND_INS = "stand_ins."
+
+
+@dataclass(frozen=True)
+class Representations:
+    """A vector for each entity and each relation of an HKG; mediators have served and are gone."""
+
+    entities: Tensor  # (entities, dim)
+    relations: Tensor  # (relations, dim)
+    stand_ins: StandIns | None = None  # where an entity may be unseen
+
+    def vectors(self, facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, slots, dim)
+        """The vectors of all slots; in known slots a stand-in for who was never seen."""
+        vectors = rows_of(self.entities, facts.entities)
+        if self.stand_ins is None:
+            return vectors
+        return self.stand_ins.put(vectors, facts, facts.known(slots))
+
+    def rows(self, order: Tensor) -> "Representations":
+        """The same with other entities: those of these rows."""
+        stand_ins = self.stand_ins
+        if stand_ins is not None:
+            stand_ins = replace(stand_ins, unseen=stand_ins.unseen[order])
+        return replace(self, entities=self.entities[order], stand_ins=stand_ins)
+
+    def with_means(self) -> "Representations":
+        """The same, with one more row in each table: the mean of all others."""
+        tables = (self.entities, self.relations)
+        entities, relations = (torch.cat([t, t.mean(dim=0, keepdim=True)]) for t in tables)
+        stand_ins = None if self.stand_ins is None else self.stand_ins.with_mean()
+        return Representations(entities, relations, stand_ins)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that it is made of, by name."""
+        found = {"entities": self.entities, "relations": self.relations}
+        if self.stand_ins is not None:
+            found |= {_STAND_INS + name: t for name, t in vars(self.stand_ins).items()}
+        return found
+
+    @classmethod
+    def of(cls, tensors: Mapping[str, Tensor]) -> "Representations":
+        """From what `tensors` gave."""
+        parts = {
+            n.removeprefix(_STAND_INS): t for n, t in tensors.items() if n.startswith(_STAND_INS)
+        }
+        stand_ins = StandIns(**parts) if parts else None
+        return cls(tensors["entities"], tensors["relations"], stand_ins)
+
+
+def rows_of(table: Tensor, ids: Tensor) -> Tensor:  # (…, dim)
+    """Rows of a table; unlike indexing, with a backward that is deterministic on any threads."""
+    return functional.embedding(ids, table)
