@@ -30,13 +30,13 @@ _RANKING = (
     "tests/unit/evaluation/test_edges.py",
     "tests/unit/evaluation/test_foreign.py",
     "tests/unit/evaluation/test_result.py",
-    "tests/unit/test_evaluation.py",
+    "tests/unit/evaluation/test_evaluation.py",
     "tests/unit/evaluation/test_ranking.py",
     "tests/unit/evaluation/test_oracle.py",
 )
 #: Each source with its tests; neither of ranking and objective imports the other.
 SOURCES: dict[str, tuple[str, ...]] = {
-    "objective.py": ("tests/unit/test_objective.py",),
+    "training/objective.py": ("tests/unit/training/test_objective.py",),
     "evaluation/background.py": _RANKING,
     "evaluation/bootstrap.py": _RANKING,
     "evaluation/comparison.py": _RANKING,
@@ -181,7 +181,7 @@ def verdicts(every: int = 1, only: str = "") -> Iterator[Verdict]:
     """The unchanged source first, which must survive; then each mutant."""
     os.chdir(ROOT)
     preload()
-    for file in ("objective.py", "evaluation/ranks.py"):
+    for file in ("training/objective.py", "evaluation/ranks.py"):
         unchanged = judge(file, Mutant("nothing", (PACKAGE / file).read_text()))
         if unchanged.killer is not None:
             raise RuntimeError(f"the tests fail without a mutant: {unchanged.killer}")
