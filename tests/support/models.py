@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from hyperfact.config import ExperimentConfig
+from hyperfact.evaluation.checks.example_facts import example_facts
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.models.representations import Representations
@@ -35,16 +36,7 @@ ENCODER_FORMS: dict[str, dict[str, Any]] = {
 
 def toy() -> HKG:
     """Arities 2 to 5, a repeated attribute, a repeated entity, twins and a lonely entity."""
-    facts = [
-        Fact("a", "r", "b"),
-        Fact("a", "r", "b", (("p", "c"),)),
-        Fact("a", "r", "c", (("p", "d"), ("q", "e"))),
-        Fact("b", "s", "c", (("p", "d"), ("p", "e"))),
-        Fact("c", "s", "c", (("q", "a"), ("p", "a"), ("u", "f"))),
-        Fact("f", "t", "a"),
-        Fact("d", "t", "e", (("u", "b"),)),
-    ]
-    return HKG.from_facts(facts, entities="abcdefg")
+    return example_facts()
 
 
 def random_facts(count: int, *, entities: int = 25, seed: int = 0) -> HKG:

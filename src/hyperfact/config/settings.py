@@ -57,9 +57,8 @@ def member(table: Mapping[str, type[T]], kind: str, name: str) -> type[T]:
 def settings_of(table: Mapping[str, type[T]], kind: str, section: Component) -> Section:
     """The complete settings of a component: its options over its own defaults."""
     owner, where = member(table, kind, section.name), f"{kind}."
-    others = {field for other in table.values() for field in other.Settings.model_fields}
-    for option in section.options:
-        if option not in owner.Settings.model_fields and option in others:
+    for option in section.options.keys() - owner.Settings.model_fields.keys():
+        if any(option in other.Settings.model_fields for other in table.values()):
             raise ConfigError(f"{where}{option} is not used by the {kind} {section.name!r}")
     settings = validate(owner.Settings, section.options, where)
     refuse_unused(settings, section.options, where)

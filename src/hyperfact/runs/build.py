@@ -1,7 +1,6 @@
 """From a configuration to its parts: data, graph, model."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,20 +11,18 @@ from hyperfact.errors import ConfigError, DataError
 from hyperfact.graph.hkg import HKG, Splits, union
 from hyperfact.graph.kg import KG
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16
-from hyperfact.models.decoders import DECODERS, Decoder
-from hyperfact.models.encoders import ENCODERS
+from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.encoders.encoder import EncoderSettings
 from hyperfact.models.transeq import Precision, TransEQ
 from hyperfact.models.unseen import Unseen
+from hyperfact.runs.extensions import TABLES
 from hyperfact.transforms import transform
-
-_TABLES: Mapping[str, Mapping[str, Any]] = {"encoder": ENCODERS, "decoder": DECODERS}
 
 
 def resolve(config: ExperimentConfig) -> ExperimentConfig:
     """The same configuration with every option of its encoder and decoder filled in and checked."""
     parts: dict[str, Component] = {}
-    for kind, table in _TABLES.items():
+    for kind, table in TABLES.items():
         section: Component = getattr(config, kind)
         settings = settings_of(table, kind, section)
         parts[kind] = type(section)(name=section.name, **settings.model_dump())
@@ -38,7 +35,7 @@ def component_settings(config: ExperimentConfig) -> Mapping[str, type[Section]]:
     """The classes that declare the options of the chosen encoder and decoder."""
     return {
         kind: member(table, kind, getattr(config, kind).name).Settings
-        for kind, table in _TABLES.items()
+        for kind, table in TABLES.items()
     }
 
 
@@ -80,10 +77,10 @@ def encoder_graph(config: ExperimentConfig, train: HKG) -> KG:
 def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> TransEQ:
     """A new model of these facts."""
     graph, dim = encoder_graph(config, train), config.training.dim
-    encoder = member(ENCODERS, "encoder", config.encoder.name)(
+    encoder = member(TABLES["encoder"], "encoder", config.encoder.name)(
         graph,
         dim=dim,
-        settings=settings_of(ENCODERS, "encoder", config.encoder),
+        settings=settings_of(TABLES["encoder"], "encoder", config.encoder),
         generator=generator,
     )
     return TransEQ(
@@ -99,15 +96,16 @@ def build_decoder(
     config: ExperimentConfig, num_entities: int, generator: torch.Generator
 ) -> Decoder:
     """A new decoder, which needs to know of the encoder only how large its first vectors are."""
-    encoder = settings_of(ENCODERS, "encoder", config.encoder)
+    encoder = settings_of(TABLES["encoder"], "encoder", config.encoder)
     assert isinstance(encoder, EncoderSettings)
-    return member(DECODERS, "decoder", config.decoder.name)(
+    decoder: Decoder = member(TABLES["decoder"], "decoder", config.decoder.name)(
         dim=config.training.dim,
         num_entities=num_entities,
         scale=encoder.initial_scale,
-        settings=settings_of(DECODERS, "decoder", config.decoder),
+        settings=settings_of(TABLES["decoder"], "decoder", config.decoder),
         generator=generator,
     )
+    return decoder
 
 
 def unseen_of(config: ExperimentConfig, train: HKG) -> Unseen | None:

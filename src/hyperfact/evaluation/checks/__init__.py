@@ -1,4 +1,4 @@
 """What every model promises, as a suite that anybody can run on their own.
 
-Order: promises, contract.
+Order: example_facts, promises, contract.
 """
