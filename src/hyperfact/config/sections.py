@@ -115,6 +115,14 @@ class ObjectiveConfig(Section):
         description="of the entities that compete, drawn anew for each micro-batch; all answers of "
         "a micro-batch do (negatives = 0)",
     )
+    partial: float = Field(
+        default=0.0,
+        ge=0.0,
+        lt=1.0,
+        description="share of the queries that are asked with some of their qualifiers left out, "
+        "drawn anew in each step: half of them with all left out, half with each by chance "
+        "(negatives = 0)",
+    )
     weigh_by: Literal["facts", "queries"] = Field(
         default="facts",
         description="what counts once: each fact, or each distinct query (negatives = 0)",
@@ -123,7 +131,7 @@ class ObjectiveConfig(Section):
     def unused(self) -> Mapping[str, str]:
         """Some settings are for sampled negatives only, some for all entities."""
         if self.negatives:
-            return dict.fromkeys(("mask_others", "share", "weigh_by"), "negatives = 0")
+            return dict.fromkeys(("mask_others", "partial", "share", "weigh_by"), "negatives = 0")
         return {"filter_negatives": "negatives > 0"}
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hyperfact.graph.columns import Columns
 from hyperfact.graph.facts import Slot
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.ragged import Array, offsets_of, places_of
@@ -24,7 +25,11 @@ class FactBatch:
     @classmethod
     def of(cls, graph: HKG, rows: Array) -> "FactBatch":
         """The facts of these rows, padded to the longest of them."""
-        c = graph.columns
+        return cls.of_columns(graph.columns, rows)
+
+    @classmethod
+    def of_columns(cls, c: Columns, rows: Array) -> "FactBatch":
+        """The same from columns, which need not be those of a set."""
         counts = c.offsets[rows + 1] - c.offsets[rows]
         width = int(counts.max(initial=0))
         places = places_of(c.offsets, rows)

@@ -152,8 +152,8 @@ class AgreeingAnswers:
         at = self.graph.columns.offsets[fact[mine]] + self.queries.slot[member[mine]] - 2
         answer[mine] = self._pair(self.graph, self.graph.columns)[at]
         good &= answer[row] != code[place]
-        wrong = np.bincount(row[~good], minlength=len(owner))
-        return wrong == 0
+        wrong: Array = np.bincount(row[~good], minlength=len(owner))
+        return np.asarray(wrong == 0)
 
     def _holds(self, fact: Places, code: Array) -> Array:
         """Whether each fact has this pair of attribute and value."""

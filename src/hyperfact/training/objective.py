@@ -15,6 +15,7 @@ from hyperfact.config import ObjectiveConfig
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
+from hyperfact.graph.partial import AgreeingAnswers, PartialQueries
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import Array, owners_of, places_of
 from hyperfact.kernels.cross_entropy import softmax_cross_entropy
@@ -71,16 +72,14 @@ class AllEntities(Objective):
         groups = self.known.groups
         self._facts = Queries.of(train).fact[groups.order]
         self._offsets = groups.offsets
+        self._agreeing = AgreeingAnswers.build(train) if settings.partial else None
 
     def loss(
         self, model: TransEQ, items: Array, z: Representations, generator: torch.Generator | None
     ) -> Tensor:
         """The summed loss of these queries."""
-        facts, slots = self.batch(items)
+        facts, slots, targets = self.ask(items, generator)
         facts = model.withhold(facts, generator)
-        offsets, values = self.known.at(items)
-        answers = torch.from_numpy(values.astype(np.int64))
-        targets = Targets(torch.from_numpy(offsets), answers, self._weights(np.diff(offsets)))
         options = SoftmaxOptions(
             mask_others=self.settings.mask_others, smoothing=self.settings.label_smoothing
         )
@@ -100,6 +99,34 @@ class AllEntities(Objective):
             options=options,
             dtype=torch.bfloat16 if model.precision == "bfloat16" else None,
         )
+
+    def ask(
+        self, items: Array, generator: torch.Generator | None
+    ) -> tuple[FactBatch, Tensor, Targets]:
+        """These queries as a step sees them, some with qualifiers left out, and their answers.
+
+        A partial query is answered by all facts that agree with it, and weighs what the query does.
+        """
+        offsets, values = self.known.at(items)
+        weights = self._weights(np.diff(offsets))
+        queries, columns = self.queries.take(items), self.graph.columns
+        if self._agreeing is not None and generator is not None:
+            asked = self._leave_out(queries, generator)
+            columns, queries = asked.columns, asked.queries
+            offsets, values = self._agreeing.of(asked)
+        facts = FactBatch.of_columns(columns, queries.fact)
+        answers = torch.from_numpy(values.astype(np.int64))
+        slots = torch.from_numpy(queries.slot.astype(np.int64))
+        return facts, slots, Targets(torch.from_numpy(offsets), answers, weights)
+
+    def _leave_out(self, queries: Queries, generator: torch.Generator) -> PartialQueries:
+        """Of a share of the queries, half lose all qualifiers, half each one by chance."""
+        counts = np.diff(self.graph.columns.offsets)[queries.fact]
+        fate = torch.rand(len(queries), generator=generator).numpy()
+        chance = torch.rand(int(counts.sum()), generator=generator).numpy()
+        stay = np.where(fate < self.settings.partial, 0.5, 1.0)
+        stay[fate < self.settings.partial / 2] = 0.0
+        return PartialQueries.of(self.graph.columns, queries, chance < np.repeat(stay, counts))
 
     def _weights(self, answers: Array) -> Tensor | None:  # (items,)
         """Queries with more answers weigh more, 1 on average, where each fact counts once."""
