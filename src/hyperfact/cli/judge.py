@@ -72,7 +72,8 @@ def evaluate_(
     `hyperfact evaluate runs/wd50k --slots so --candidates seen-so --by frequency`
     """
     from hyperfact.cli.learn import set_threads
-    from hyperfact.runs.experiment import about_ranks, evaluate_split, open_run, policy_of
+    from hyperfact.runs.build import policy_of
+    from hyperfact.runs.run import about_ranks, evaluate_split, open_run
     from hyperfact.system.tables import write_table
 
     set_threads(threads)
@@ -214,7 +215,7 @@ def _stored_ranks(path: Path, split: str) -> "tuple[Ranks, dict[str, Any]]":
 
 def _facts_of(path: Path, split: str, data_dir: Path | None) -> "tuple[HKG, HKG]":
     """The asked facts and the training facts of a run."""
-    from hyperfact.runs.experiment import open_run
+    from hyperfact.runs.run import open_run
 
     if not path.is_dir():
         raise DataError(f"{path}: slices need the facts; compare run directories")

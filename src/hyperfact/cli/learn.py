@@ -74,7 +74,7 @@ def train(
         interruptible(out) as signals,
         progress(chosen.training.epochs, tensorboard=tensorboard) as watch,
     ):
-        result = run(chosen, splits=splits, out=out, watch=watch, guard=signals)
+        result = run(chosen, splits=splits, out=out, watch=watch, hold=signals.hold)
     if as_json:
         print_json(result.as_dict())
     else:

@@ -15,8 +15,8 @@ from hyperfact.errors import UnknownNameError, UserError
 
 if TYPE_CHECKING:
     from hyperfact.graph.hkg import HKG, Splits
-    from hyperfact.runs.experiment import Watch
     from hyperfact.runs.studies import Cell, Plan, Study
+    from hyperfact.training.events import Watch
 
 
 @app.command()
@@ -86,7 +86,7 @@ def _tell(
 
     again = f"hyperfact reproduce {study.name} --resume with the same options"
     with interruptible(None, again) as signals, _watching() as watch:
-        cells = Cells(folder, lambda config: splits(config.data.dataset), signals)
+        cells = Cells(folder, lambda config: splits(config.data.dataset), signals.hold)
         return study.tell(Desk(cells, facts, watch, resume=resume), plan)
 
 

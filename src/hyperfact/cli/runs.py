@@ -65,7 +65,9 @@ def resume(
         interruptible(path) as signals,
         progress(found.config.training.epochs, tensorboard=tensorboard) as watch,
     ):
-        result = go_on(path, data_dir=data_dir, watch=watch, guard=signals, any_version=any_version)
+        result = go_on(
+            path, data_dir=data_dir, watch=watch, hold=signals.hold, any_version=any_version
+        )
     if as_json:
         print_json(result.as_dict())
     else:

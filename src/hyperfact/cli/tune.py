@@ -22,7 +22,7 @@ from hyperfact.cli.learn import (
 from hyperfact.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from hyperfact.runs.experiment import Watch
+    from hyperfact.training.events import Watch
 
 
 @app.command()
@@ -71,7 +71,7 @@ def tune(
             trials=trials,
             out=out,
             watch=watch,
-            guard=signals,
+            hold=signals.hold,
         )
     if as_json:
         print_json(best.__dict__)

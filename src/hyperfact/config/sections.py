@@ -7,6 +7,7 @@ until `assembly` looks the name up in a table.
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator
@@ -261,6 +262,13 @@ class ExperimentConfig(Section):
         for change in overrides:
             override(tree, change)
         return cls.from_dict(tree)
+
+    def with_data_dir(self, folder: str | PathLike[str] | None) -> Self:
+        """The same with benchmarks in this folder; None: where they are looked for already."""
+        if folder is None:
+            return self
+        data = self.data.model_copy(update={"data_dir": str(folder)})
+        return self.model_copy(update={"data": data})
 
     def to_toml(self, *, comments: Mapping[str, type[Section]] | None = None) -> str:
         """TOML text that reads back to this configuration.

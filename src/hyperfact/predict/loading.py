@@ -8,19 +8,19 @@ import torch
 from torch import Tensor, nn
 
 from hyperfact.config import ExperimentConfig, member, settings_of
-from hyperfact.errors import DataError
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.kg import Representations
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.unseen import Roles
-from hyperfact.predict.cache import Sidecar, check_same
+from hyperfact.predict.cache import Sidecar
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import (
     VECTORS,
     WEIGHTS,
     Stored,
+    check_facts,
     check_tensors,
     check_vectors,
     read_run,
@@ -56,17 +56,12 @@ class Parts:
 def read_parts(path: Path, *, splits: Splits | None, data_dir: Path | None) -> Parts:
     """Read a run; its facts come from its sidecar, else from its dataset."""
     stored = read_run(path)
-    config = ExperimentConfig.from_toml(stored.config)
-    if data_dir is not None:
-        data = config.data.model_copy(update={"data_dir": str(data_dir)})
-        config = config.model_copy(update={"data": data})
+    config = ExperimentConfig.from_toml(stored.config).with_data_dir(data_dir)
     sidecar = Sidecar(path, stored.manifest)
     kept = sidecar.facts(stored.entities, stored.relations) if splits is None else None
     if kept is None:
         kept = splits if splits is not None else load_data(config)
-        check_same(kept, stored.manifest, path)
-        if kept.entities != stored.entities or kept.relations != stored.relations:
-            raise DataError(f"{path}: names or their order are not those of the run")
+        check_facts(stored, kept)
         sidecar.keep_facts(kept)
     return Parts(stored, config, kept, _scorer(stored, config, kept), sidecar)
 

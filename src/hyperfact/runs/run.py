@@ -9,15 +9,14 @@ import torch
 
 from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import DataError
-from hyperfact.evaluation import Background, Evaluation, Limits, Policy, evaluate, evaluating
+from hyperfact.evaluation import Background, Evaluation, Policy, evaluate, evaluating
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.kg import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs import artifacts
-from hyperfact.runs.build import build, load_data, training_facts
+from hyperfact.runs.build import build, limits_of, load_data, policy_of, training_facts
 from hyperfact.runs.provenance import versions
-from hyperfact.training.fit import Epoch
+from hyperfact.training.events import Epoch
 
 
 @dataclass
@@ -63,16 +62,6 @@ def evaluate_split(
 def background_of(run: Run) -> Background:
     """What the run's rankings rest on: all its facts, and those it was trained on."""
     return Background.of(run.splits, training_facts(run.config, run.splits))
-
-
-def policy_of(config: ExperimentConfig) -> Policy:
-    """How the configuration wants answers to be ranked."""
-    return Policy(**config.evaluation.model_dump(exclude={"batch_size", "chunk"}))
-
-
-def limits_of(config: ExperimentConfig) -> Limits:
-    """How much the configuration lets be scored at once."""
-    return Limits(config.evaluation.batch_size, config.evaluation.chunk)
 
 
 def representations(model: TransEQ) -> Representations:
@@ -139,17 +128,9 @@ def open_run(path: Path, *, splits: Splits | None = None, data_dir: Path | None 
         data_dir: Where benchmarks lie, if not where they lay then.
     """
     stored = artifacts.read_run(path)
-    config = ExperimentConfig.from_toml(stored.config)
-    if data_dir is not None:
-        data = config.data.model_copy(update={"data_dir": str(data_dir)})
-        config = config.model_copy(update={"data": data})
+    config = ExperimentConfig.from_toml(stored.config).with_data_dir(data_dir)
     splits = splits if splits is not None else load_data(config)
-    known = stored.manifest["data"]
-    for name, facts in splits.items():
-        if known.get(name) != facts.fingerprint:
-            raise DataError(f"{path}: the {name} facts are not those of the run")
-    if splits.entities != stored.entities or splits.relations != stored.relations:
-        raise DataError(f"{path}: names or their order are not those of the run")
+    artifacts.check_facts(stored, splits)
     artifacts.check_vectors(stored, config.training.dim)
     train = training_facts(config, splits)
     model = build(config, train, torch.Generator().manual_seed(config.training.seed))
