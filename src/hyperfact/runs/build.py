@@ -23,7 +23,7 @@ from hyperfact.system.memory import keep_freed_memory
 from hyperfact.training.events import Event, Hold
 from hyperfact.training.objective import make_objective
 from hyperfact.training.trainer import Trainer
-from hyperfact.transforms import transform
+from hyperfact.transforms import TRANSFORMS, transform
 
 _TABLES: Mapping[str, Mapping[str, Any]] = {"encoder": ENCODERS, "decoder": DECODERS}
 
@@ -46,6 +46,15 @@ def component_settings(config: ExperimentConfig) -> Mapping[str, type[Section]]:
         kind: member(table, kind, getattr(config, kind).name).Settings
         for kind, table in _TABLES.items()
     }
+
+
+def meanings(config: ExperimentConfig) -> dict[str, dict[str, str]]:
+    """What settings mean that tables and their chosen members declare, by section and name."""
+    found = {"graph": {"transformation": f"one of {', '.join(TRANSFORMS)}"}}
+    for kind, settings in component_settings(config).items():
+        own = {name: field.description or "" for name, field in settings.model_fields.items()}
+        found[kind] = {"name": f"one of {', '.join(_TABLES[kind])}", **own}
+    return found
 
 
 def load_data(config: ExperimentConfig) -> Splits:

@@ -11,7 +11,7 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs import artifacts
-from hyperfact.runs.build import Setup, component_settings, load_data, resolve, set_up
+from hyperfact.runs.build import Setup, load_data, meanings, resolve, set_up
 from hyperfact.runs.provenance import deciding, refuse_other
 from hyperfact.runs.record import Directory, Record, noting_failure
 from hyperfact.runs.run import Run, evaluate_split
@@ -50,7 +50,7 @@ def run(
         writer.refuse_used()
         with noting_failure(writer):
             setup = set_up(config, splits)
-            writer.text(artifacts.CONFIG, config.to_toml(comments=component_settings(config)))
+            writer.text(artifacts.CONFIG, config.to_toml(comments=meanings(config)))
             directory = Directory(writer, Checkpoints(out), setup, hold)
             directory.begin()
             return train_and_test(setup, record=directory, watch=watch, hold=hold)

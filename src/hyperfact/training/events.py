@@ -17,11 +17,6 @@ class Report:
     lr: float
     gradient_norm: float  # before clipping
 
-    @property
-    def ends_epoch(self) -> bool:
-        """Whether this was the last step of its epoch."""
-        return self.step == self.steps
-
 
 @dataclass(frozen=True)
 class Epoch:

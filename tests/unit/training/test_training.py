@@ -104,7 +104,7 @@ def test_training_reports_every_step_and_leaves_global_chance_alone() -> None:
     trainer = trainer_of(model, graph, epochs=20, lr=0.01)
     reports = list(reports_of(trainer))
     assert len(reports) == 20 * trainer.steps
-    assert [r.epoch for r in reports if r.ends_epoch] == list(range(1, 21))
+    assert [r.epoch for r in reports if r.step == r.steps] == list(range(1, 21))
     assert sum(r.items for r in reports) == 20 * len(trainer.objective)
     assert np.mean([r.loss for r in reports[-5:]]) < 0.8 * np.mean([r.loss for r in reports[:5]])
     assert fingerprint(model) != before
@@ -156,7 +156,7 @@ def test_a_share_of_facts_is_hidden_and_changes_each_epoch() -> None:
     trainer = trainer_of(model, graph, hide=0.25, epochs=3)
     masks = []
     for report in reports_of(trainer):
-        if report.ends_epoch:
+        if report.step == report.steps:
             assert trainer.hidden is not None
             masks.append(trainer.hidden)
     assert not torch.equal(masks[0], masks[1])
