@@ -16,7 +16,7 @@ from hyperfact.runs.provenance import deciding, refuse_other
 from hyperfact.runs.record import Directory, Record, noting_failure
 from hyperfact.runs.run import Run, evaluate_split
 from hyperfact.system.lock import RunLock
-from hyperfact.training.checkpoints import Checkpoints
+from hyperfact.training.checkpoints import Checkpoint, Checkpoints
 from hyperfact.training.events import Event, Hold, Interruption, Watch
 
 
@@ -87,11 +87,7 @@ def resume(
         writer = artifacts.RunWriter.reopen(path)
         config = resolve(artifacts.read_config(path)).with_data_dir(data_dir)
         checkpoints = Checkpoints(path)
-        checkpoints.clean()
-        stored = checkpoints.latest() if checkpoints.numbers() else None
-        if stored is not None:  # settings are compared before the data, which they decide
-            then = stored.state.get("passport", {}).get("config", {})
-            refuse_other(deciding(config), then, path)
+        stored = _last(checkpoints, config, path)
         splits = splits if splits is not None else load_data(config)
         with noting_failure(writer):
             setup = set_up(config, splits)
@@ -129,3 +125,13 @@ def threads_of(path: Path) -> int | None:
         return None
     threads = checkpoints.latest().state.get("passport", {}).get("threads")
     return threads if isinstance(threads, int) and threads > 0 else None
+
+
+def _last(checkpoints: Checkpoints, config: ExperimentConfig, path: Path) -> Checkpoint | None:
+    """Where the run was; its settings are compared before the data is loaded, which they decide."""
+    checkpoints.clean()
+    if not checkpoints.numbers():
+        return None
+    stored = checkpoints.latest()
+    refuse_other(deciding(config), stored.state.get("passport", {}).get("config"), path)
+    return stored

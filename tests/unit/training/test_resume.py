@@ -277,6 +277,14 @@ def test_damage_falls_back_and_never_starts_from_scratch(
     assert look(worse).log == look(frozen(worse, tmp_path / "again")).log != []
 
 
+def test_a_damaged_checkpoint_is_not_one_of_the_two_that_are_kept(cut: Path) -> None:
+    older, newer = Checkpoints(cut).numbers()
+    (cut / "checkpoints" / f"{newer:06}.safetensors").write_bytes(b"damaged")
+    with pytest.raises(Crash):
+        resume(cut, splits=splits_of(), watch=cut_after(0))
+    assert Checkpoints(cut).numbers() == [older, newer + 1]
+
+
 def test_a_checkpoint_of_another_model_is_refused(cut: Path) -> None:
     checkpoints = Checkpoints(cut)
     last = checkpoints.latest()
