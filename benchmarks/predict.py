@@ -23,7 +23,7 @@ from hyperfact.predict.fitting import entity_questions
 from hyperfact.predict.questions import named
 from hyperfact.runs.artifacts import RunWriter
 from hyperfact.runs.build import build, resolve
-from hyperfact.runs.experiment import Run, save
+from hyperfact.runs.run import Run, save
 
 QUESTIONS = 10_000
 

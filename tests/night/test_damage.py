@@ -13,7 +13,8 @@ from hyperfact.evaluation import Ranks
 from hyperfact.predict import Predictor
 from hyperfact.runs import artifacts
 from hyperfact.runs.catalog import look
-from hyperfact.runs.experiment import open_run, run
+from hyperfact.runs.experiment import run
+from hyperfact.runs.run import open_run
 from hyperfact.system.tables import read_table
 from hyperfact.training.checkpoints import Checkpoints
 from tests.support.crashes import crash_config

@@ -15,7 +15,8 @@ from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.runs.artifacts import RunWriter
 from hyperfact.runs.build import build
-from hyperfact.runs.experiment import Run, run, save
+from hyperfact.runs.experiment import run
+from hyperfact.runs.run import Run, save
 from tests.support.models import config_of
 
 CITIES = [f"city {i}" for i in range(4)]

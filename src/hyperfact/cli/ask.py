@@ -7,18 +7,22 @@ import typer
 from typer.core import TyperCommand
 
 from hyperfact.cli.answers import print_answers, print_explanation, print_moves
-from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_table
+from hyperfact.cli.common import (
+    AsJson,
+    DataDir,
+    RunPath,
+    Threads,
+    app,
+    note,
+    print_json,
+    print_table,
+    set_threads,
+)
 from hyperfact.errors import UserError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.predict import Predictor
 
-RunPath = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
-]
-Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads to use; by default all cores.")
-]
 QuestionText = Annotated[
     str,
     typer.Argument(
@@ -38,12 +42,9 @@ Range = Annotated[
 
 def load_predictor(path: Path, data_dir: Path | None, threads: int | None) -> "Predictor":
     """The predictor of a run, for a command."""
-    import torch
-
     from hyperfact.predict import Predictor
 
-    if threads is not None:
-        torch.set_num_threads(threads)
+    set_threads(threads)
     return Predictor.load(path, data_dir=data_dir)
 
 

@@ -47,6 +47,12 @@ FormatName = Annotated[
 Literals = Annotated[
     str, typer.Option("--literals", help="What to do with literal values: keep, drop or error.")
 ]
+RunPath = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Threads to use; by default all cores.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
 
 _state = {"debug": False}
@@ -128,6 +134,14 @@ def _fail(message: str, code: int) -> int:
         traceback.print_exc()
     print(message, file=sys.stderr)  # noqa: T201 -- the command line prints
     return code
+
+
+def set_threads(threads: int | None) -> None:
+    """Use so many threads; None leaves the choice to torch."""
+    import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
 
 
 # -- output ---------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def _train(splits: "Splits", path: Path, epochs: int) -> Path:
     tree = {**_MODEL, "training": {**_MODEL["training"], "epochs": epochs}}
     with interruptible(path) as signals, progress(epochs) as watch:
         config = ExperimentConfig.from_dict(tree)
-        result = run(config, splits=splits, out=path, watch=watch, guard=signals)
+        result = run(config, splits=splits, out=path, watch=watch, hold=signals.hold)
     print_results(result.results)
     print_text(f"\nThe run is stored in {path}. (hyperfact evaluate {path})")
     report = path / "report.html"

@@ -1,78 +1,97 @@
 """Commands on rankings: evaluate, compare, score-predictions."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hyperfact.cli.common import AsJson, DataDir, FormatName, app, note, print_json, print_text
+from hyperfact.cli.common import (
+    AsJson,
+    DataDir,
+    FormatName,
+    RunPath,
+    Threads,
+    app,
+    note,
+    print_json,
+    print_text,
+    set_threads,
+)
+from hyperfact.cli.options import NamingCommand, grouped
 from hyperfact.cli.results import print_comparisons, report
 from hyperfact.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
-    from hyperfact.evaluation import Comparison, Policy, Ranks
+    from hyperfact.evaluation import Comparison, Evaluation, Policy, Ranks
     from hyperfact.graph.hkg import HKG, Splits
 
-RunPath = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
-]
 Split = Annotated[str, typer.Option("--split", help="Which facts were asked about.")]
-SlotsOption = Annotated[
-    str | None, typer.Option("--slots", help="all, so (subject and object), or one kind of slot.")
-]
 TiesOption = Annotated[
     str | None, typer.Option("--ties", help="realistic, optimistic or pessimistic.")
 ]
-FilterOption = Annotated[
-    str | None, typer.Option("--filter", help="exact, ignore-qualifiers, train-only or none.")
-]
-PoolOption = Annotated[
-    str | None, typer.Option("--candidates", help="all, or seen-so: seen as subject or object.")
-]
-UnseenOption = Annotated[
-    str | None, typer.Option("--unseen", help="Facts with an entity unseen in train: keep or skip.")
-]
-By = Annotated[
-    list[str] | None,
-    typer.Option("--by", help="slot, arity, relation, attribute, frequency or primary."),
-]
-Hits = Annotated[
-    str, typer.Option("--hits", help="Which k of Hits@k, with commas.", show_default=True)
-]
-Table = Annotated[
-    Path | None, typer.Option("--ranks", help="Write the rank table to this new Parquet file.")
-]
-Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads to use; by default all cores.")
-]
+By = Annotated[list[str] | None, typer.Option("--by", help="Metrics of each part.")]
 
 
-@app.command("evaluate")
+@dataclass(frozen=True)
+class PolicyOptions:
+    """How answers are ranked; what is not given is as the run, or the library, has it."""
+
+    slots: Annotated[
+        str | None, typer.Option(help="all, so (subject and object), or one kind of slot.")
+    ] = None
+    ties: TiesOption = None
+    filter: Annotated[
+        str | None, typer.Option(help="exact, ignore-qualifiers, train-only or none.")
+    ] = None
+    candidates: Annotated[
+        str | None, typer.Option(help="all, or seen-so: seen as subject or object.")
+    ] = None
+    unseen: Annotated[
+        str | None, typer.Option(help="Facts with an entity unseen in train: keep or skip.")
+    ] = None
+
+    def over(self, policy: "Policy") -> "Policy":
+        """The policy with what is given here."""
+        return replace(policy, **{k: v for k, v in asdict(self).items() if v is not None})
+
+
+@dataclass(frozen=True)
+class View:
+    """What is told of a ranking, and how."""
+
+    by: By = None
+    hits: Annotated[str, typer.Option(help="Which k of Hits@k, with commas.")] = "1,3,10"
+    as_json: AsJson = False
+
+    def show(self, found: "Evaluation", about: Mapping[str, str]) -> None:
+        """Print a ranking, with what it is of."""
+        found = replace(found, hits=_hits(self.hits))
+        report(found, about, by=self.by or [], as_json=self.as_json)
+
+
+@app.command("evaluate", cls=NamingCommand)
+@grouped
 def evaluate_(
     path: RunPath,
+    policy: PolicyOptions,
+    view: View,
     *,
     split: Split = "test",
-    slots: SlotsOption = None,
-    ties: TiesOption = None,
-    filter: FilterOption = None,
-    candidates: PoolOption = None,
-    unseen: UnseenOption = None,
-    by: By = None,
-    hits: Hits = "1,3,10",
-    ranks: Table = None,
+    ranks: Annotated[
+        Path | None, typer.Option(help="Write the rank table to this new Parquet file.")
+    ] = None,
     data_dir: DataDir = None,
     threads: Threads = None,
-    as_json: AsJson = False,
 ) -> None:
     """Rank the answers of a split with a stored model, under a declared policy.
 
     Examples: `hyperfact evaluate runs/fb-auto --split valid --json`,
     `hyperfact evaluate runs/wd50k --slots so --candidates seen-so --by frequency`
     """
-    from hyperfact.cli.learn import set_threads
-    from hyperfact.runs.experiment import about_ranks, evaluate_split, open_run, policy_of
+    from hyperfact.runs.build import policy_of
+    from hyperfact.runs.run import about_ranks, evaluate_split, open_run
     from hyperfact.system.tables import write_table
 
     set_threads(threads)
@@ -80,16 +99,13 @@ def evaluate_(
         raise DataError(f"{ranks}: exists already")
     stored = open_run(path, data_dir=data_dir)
     _check_split(split, stored.splits)
-    asked = _given(slots=slots, ties=ties, filter=filter, candidates=candidates, unseen=unseen)
-    policy = replace(policy_of(stored.config), **asked)
-    found = evaluate_split(stored, split, policy=policy)
-    found = replace(found, hits=_hits(hits))
+    found = evaluate_split(stored, split, policy=policy.over(policy_of(stored.config)))
     if ranks is not None:
         write_table(ranks, found.ranks.columns(), about_ranks(stored, split, found))
-    report(found, {"run": str(path), "split": split}, by=by or [], as_json=as_json)
+    view.show(found, {"run": str(path), "split": split})
 
 
-@app.command("compare")
+@app.command("compare", cls=NamingCommand)
 def compare_(
     first: RunPath,
     second: RunPath,
@@ -115,7 +131,7 @@ def compare_(
                 f"the rankings differ in their {key}: {about[key]} and {other[key]}; "
                 "`hyperfact evaluate RUN --ranks FILE` ranks again under another policy"
             )
-    policy = replace(Policy(**about["policy"]), **_given(ties=ties))
+    policy = PolicyOptions(ties=ties).over(Policy(**about["policy"]))
     one, two = align(one, two)
     found = {"all": compare(one, two, ties=policy.ties)}
     for name in by or []:
@@ -129,27 +145,22 @@ def compare_(
         print_text(f"\nprotocol: {policy.text(about['candidates'])}")
 
 
-@app.command("score-predictions")
+@app.command("score-predictions", cls=NamingCommand)
+@grouped
 def score_predictions(
     path: Annotated[
         Path, typer.Argument(metavar="FILE", help="Ranks or scores: CSV, TSV, JSONL or Parquet.")
     ],
+    policy: PolicyOptions,
+    view: View,
     *,
     dataset: Annotated[str, typer.Option(help="A bundled or benchmark name, or a path.")],
     split: Split = "test",
-    slots: SlotsOption = None,
-    ties: TiesOption = None,
-    filter: FilterOption = None,
-    candidates: PoolOption = None,
-    unseen: UnseenOption = None,
-    missing: Annotated[
-        str, typer.Option("--missing", help="Queries without a prediction: error, or worst rank.")
-    ] = "error",
-    by: By = None,
-    hits: Hits = "1,3,10",
     data_dir: DataDir = None,
     format: FormatName = None,
-    as_json: AsJson = False,
+    missing: Annotated[
+        str, typer.Option(help="Queries without a prediction: error, or worst rank.")
+    ] = "error",
 ) -> None:
     """Judge ranks or scores that other software produced by our policy.
 
@@ -165,28 +176,18 @@ def score_predictions(
         raise UnknownNameError("choice of missing", missing, ("error", "worst"))
     splits = load_noted(dataset, data_dir, format)
     _check_split(split, splits)
-    graph = splits[split]
-    asked = _given(slots=slots, ties=ties, filter=filter, candidates=candidates, unseen=unseen)
-    given = read_predictions(path, graph)
+    given = read_predictions(path, splits[split])
     found = judge(
-        graph,
+        splits[split],
         given,
         Background.of(splits),
-        policy=Policy(**asked),
+        policy=policy.over(Policy()),
         missing=missing,  # type: ignore[arg-type]
     )
-    found = replace(found, hits=_hits(hits))
-    kind = type(given).__name__
-    if kind == "GivenRanks":
-        note(
-            "note: ranks are taken as they are; that their filter is that of the policy is a claim"
-        )
-    about = {"predictions": str(path), "dataset": splits.name, "split": split, "from": kind}
-    report(found, about, by=by or [], as_json=as_json)
-
-
-def _given(**options: str | None) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
+    if given.caveat:
+        note(f"note: {given.caveat}")
+    about = {"predictions": str(path), "dataset": splits.name, "split": split, "from": given.kind}
+    view.show(found, about)
 
 
 def _hits(text: str) -> Sequence[int]:
@@ -214,13 +215,12 @@ def _stored_ranks(path: Path, split: str) -> "tuple[Ranks, dict[str, Any]]":
 
 def _facts_of(path: Path, split: str, data_dir: Path | None) -> "tuple[HKG, HKG]":
     """The asked facts and the training facts of a run."""
-    from hyperfact.runs.experiment import open_run
+    from hyperfact.runs.build import training_facts
+    from hyperfact.runs.run import open_run
 
     if not path.is_dir():
         raise DataError(f"{path}: slices need the facts; compare run directories")
     stored = open_run(path, data_dir=data_dir)
-    from hyperfact.runs.build import training_facts
-
     return stored.splits[split], training_facts(stored.config, stored.splits)
 
 

@@ -1,12 +1,22 @@
 """Commands on models: train, config show."""
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_text
+from hyperfact.cli.common import (
+    AsJson,
+    DataDir,
+    Threads,
+    app,
+    note,
+    print_json,
+    print_text,
+    set_threads,
+)
+from hyperfact.cli.options import NamingCommand, grouped
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 
@@ -24,36 +34,52 @@ ConfigFile = Annotated[
         show_default=False,
     ),
 ]
-DatasetName = Annotated[
-    str | None, typer.Option("--dataset", help="A bundled or benchmark name, or a path.")
-]
-EncoderName = Annotated[str | None, typer.Option("--encoder", help="compgcn, rgcn or lookup.")]
-DecoderName = Annotated[
-    str | None, typer.Option("--decoder", help="mdistmult, hype, mtransh or transformer.")
-]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a setting: --set encoder.layers=2"),
 ]
-Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads to use; by default all cores.")
+EventFiles = Annotated[
+    Path | None, typer.Option("--tensorboard", help="Write TensorBoard event files there.")
 ]
 
 
-@app.command()
+@dataclass(frozen=True)
+class Choice:
+    """What to train: a file, options and overrides, in this order; and with how many threads."""
+
+    config: ConfigFile = None
+    dataset: Annotated[str | None, typer.Option(help="A bundled or benchmark name, or a path.")] = (
+        None
+    )
+    encoder: Annotated[str | None, typer.Option(help="From graph to vectors.")] = None
+    decoder: Annotated[str | None, typer.Option(help="From vectors to scores.")] = None
+    overrides: Overrides = None
+    data_dir: DataDir = None
+    threads: Threads = None
+
+    def read(self) -> "tuple[ExperimentConfig, Splits]":
+        """The configuration and its facts, with the threads set."""
+        from hyperfact.runs.configurations import read_config
+
+        named = {
+            "data.dataset": self.dataset,
+            "encoder.name": self.encoder,
+            "decoder.name": self.decoder,
+        }
+        changes = [f"{key}={value}" for key, value in named.items() if value is not None]
+        config = read_config(self.config, [*changes, *(self.overrides or [])])
+        config = config.with_data_dir(self.data_dir)
+        set_threads(self.threads)
+        return config, chosen_data(config)
+
+
+@app.command(cls=NamingCommand)
+@grouped
 def train(
-    config: ConfigFile = None,
+    choice: Choice,
     *,
-    dataset: DatasetName = None,
-    encoder: EncoderName = None,
-    decoder: DecoderName = None,
-    overrides: Overrides = None,
     out: Annotated[Path | None, typer.Option(help="A new directory for the run.")] = None,
-    tensorboard: Annotated[
-        Path | None, typer.Option(help="Write TensorBoard event files there.")
-    ] = None,
-    data_dir: DataDir = None,
-    threads: Threads = None,
+    tensorboard: EventFiles = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a model, choose by validation, test once, and store the run.
@@ -66,15 +92,12 @@ def train(
     from hyperfact.cli.signals import interruptible
     from hyperfact.runs.experiment import run
 
-    named = {"data.dataset": dataset, "encoder.name": encoder, "decoder.name": decoder}
-    chosen = chosen_config(config, named, overrides, data_dir)
-    set_threads(threads)
-    splits = chosen_data(chosen)
+    config, splits = choice.read()
     with (
         interruptible(out) as signals,
-        progress(chosen.training.epochs, tensorboard=tensorboard) as watch,
+        progress(config.training.epochs, tensorboard=tensorboard) as watch,
     ):
-        result = run(chosen, splits=splits, out=out, watch=watch, guard=signals)
+        result = run(config, splits=splits, out=out, watch=watch, hold=signals.hold)
     if as_json:
         print_json(result.as_dict())
     else:
@@ -91,28 +114,14 @@ def config_show(
 
     Example: `hyperfact config show --set encoder.name=rgcn`
     """
-    from hyperfact.runs.build import component_settings, resolve
+    from hyperfact.runs.build import meanings, resolve
     from hyperfact.runs.configurations import read_config
 
     chosen = resolve(read_config(config, overrides or []))
     if as_json:
         print_json(chosen.model_dump())
     else:
-        print_text(chosen.to_toml(comments=component_settings(chosen)).rstrip())
-
-
-def chosen_config(
-    path: Path | None,
-    named: Mapping[str, str | None],
-    overrides: Sequence[str] | None,
-    data_dir: Path | None,
-) -> ExperimentConfig:
-    """A configuration from a file, options and overrides, in this order."""
-    from hyperfact.runs.configurations import read_config
-
-    changes = [f"{key}={value}" for key, value in named.items() if value is not None]
-    chosen = read_config(path, [*changes, *(overrides or [])])
-    return chosen if data_dir is None else with_data_dir(chosen, data_dir)
+        print_text(chosen.to_toml(comments=meanings(chosen)).rstrip())
 
 
 def chosen_data(config: ExperimentConfig) -> "Splits":
@@ -124,17 +133,3 @@ def chosen_data(config: ExperimentConfig) -> "Splits":
         raise UserError("no data: give --dataset, or set data.dataset in the configuration")
     folder = Path(data.data_dir) if data.data_dir is not None else None
     return load_noted(data.dataset, folder, data.format, data.literals)
-
-
-def with_data_dir(config: ExperimentConfig, data_dir: Path) -> ExperimentConfig:
-    """The same configuration with another place for benchmarks."""
-    data = config.data.model_copy(update={"data_dir": str(data_dir)})
-    return config.model_copy(update={"data": data})
-
-
-def set_threads(threads: int | None) -> None:
-    """Use so many threads; None leaves the choice to torch."""
-    import torch
-
-    if threads is not None:
-        torch.set_num_threads(threads)

@@ -4,20 +4,18 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hyperfact.cli.common import note
 from hyperfact.errors import MissingExtraError
-
-if TYPE_CHECKING:  # torch takes a second to import, which other commands should not pay
-    from hyperfact.training.fit import Epoch, Event, Watch
+from hyperfact.training.events import Epoch, Event, Report, Watch
 
 
 @contextmanager
-def progress(epochs: int, *, tensorboard: Path | None = None) -> "Iterator[Watch]":
+def progress(epochs: int, *, tensorboard: Path | None = None) -> Iterator[Watch]:
     """Show training on stderr, and write event files where asked for.
 
     Args:
@@ -31,7 +29,7 @@ def progress(epochs: int, *, tensorboard: Path | None = None) -> "Iterator[Watch
         if tensorboard is not None:
             watches.append(stack.enter_context(event_files(tensorboard)))
 
-        def watch(event: "Event") -> None:
+        def watch(event: Event) -> None:
             for each in watches:
                 each(event)
 
@@ -39,10 +37,8 @@ def progress(epochs: int, *, tensorboard: Path | None = None) -> "Iterator[Watch
 
 
 @contextmanager
-def bar(epochs: int, console: Console) -> "Iterator[Watch]":
+def bar(epochs: int, console: Console) -> Iterator[Watch]:
     """A bar with loss, speed, memory, validation and time left."""
-    from hyperfact.training.trainer import Report
-
     columns = (
         TextColumn("epoch {task.fields[epoch]}"),
         BarColumn(bar_width=20),
@@ -55,7 +51,7 @@ def bar(epochs: int, console: Console) -> "Iterator[Watch]":
     with Progress(*columns, console=console) as shown:
         task = shown.add_task("", total=None, memory=memory_text(), **fields)
 
-        def watch(event: "Event") -> None:
+        def watch(event: Event) -> None:
             if isinstance(event, Report):
                 done, total = (event.epoch - 1) * event.steps + event.step, epochs * event.steps
                 shown.update(task, completed=done, total=total, epoch=event.epoch, loss=event.loss)
@@ -69,13 +65,11 @@ def bar(epochs: int, console: Console) -> "Iterator[Watch]":
 
 
 @contextmanager
-def lines(epochs: int, _console: Console) -> "Iterator[Watch]":
+def lines(epochs: int, _console: Console) -> Iterator[Watch]:
     """A line of text for each epoch."""
-    from hyperfact.training.trainer import Report
-
     begun: list[tuple[float, int]] = []
 
-    def watch(event: "Event") -> None:
+    def watch(event: Event) -> None:
         if isinstance(event, Report):
             if not begun:
                 begun.append((time.perf_counter(), event.epoch - 1))
@@ -87,7 +81,7 @@ def lines(epochs: int, _console: Console) -> "Iterator[Watch]":
     yield watch
 
 
-def epoch_line(event: "Epoch") -> str:
+def epoch_line(event: Epoch) -> str:
     """An epoch in one line of text."""
     text = f"epoch {event.epoch}: loss {event.loss:.4f}, {event.seconds:.1f} s"
     text += f", {event.queries_per_second:,.0f} queries/s"
@@ -112,7 +106,7 @@ def left_text(seconds: float) -> str:
 
 
 @contextmanager
-def event_files(folder: Path) -> "Iterator[Watch]":
+def event_files(folder: Path) -> Iterator[Watch]:
     """Write scalars that TensorBoard reads.
 
     Raises:
@@ -122,11 +116,9 @@ def event_files(folder: Path) -> "Iterator[Watch]":
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise MissingExtraError("tensorboard", "tensorboard", "writing event files") from None
-    from hyperfact.training.trainer import Report
-
     writer: Any = SummaryWriter(str(folder))
 
-    def watch(event: "Event") -> None:
+    def watch(event: Event) -> None:
         if isinstance(event, Report):
             return
         writer.add_scalar("train/loss", event.loss, event.epoch)

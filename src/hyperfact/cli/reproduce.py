@@ -8,29 +8,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_text
-from hyperfact.cli.learn import Overrides, Threads, chosen_data, set_threads, with_data_dir
+from hyperfact.cli.common import (
+    AsJson,
+    DataDir,
+    Threads,
+    app,
+    note,
+    print_json,
+    print_text,
+    set_threads,
+)
+from hyperfact.cli.learn import Overrides, chosen_data
+from hyperfact.cli.options import NamingCommand
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UnknownNameError, UserError
 
 if TYPE_CHECKING:
     from hyperfact.graph.hkg import HKG, Splits
-    from hyperfact.runs.experiment import Watch
     from hyperfact.runs.studies import Cell, Plan, Study
+    from hyperfact.training.events import Watch
 
 
-@app.command()
+@app.command(cls=NamingCommand)
 def reproduce(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="main, transformations, encoder-decoder, sharing, tsne, curves, complexity or "
-            "deviations."
-        ),
-    ],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="A table or figure.")],
     *,
     budget: Annotated[str, typer.Option(help="quick (minutes) or full.")] = "quick",
-    out: Annotated[Path | None, typer.Option(help="A folder; by default studies/NAME.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A folder; by default studies/STUDY.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is there.")] = False,
     dataset: Annotated[
         list[str] | None, typer.Option(help="Only this benchmark; can be repeated.")
@@ -54,19 +58,19 @@ def reproduce(
     """
     from hyperfact.runs.studies import STUDIES, Plan
 
-    if name not in STUDIES:
-        raise UnknownNameError("study", name, STUDIES)
+    if study not in STUDIES:
+        raise UnknownNameError("study", study, STUDIES)
     if budget not in ("quick", "full"):
         raise UserError(f"--budget is quick or full, not {budget!r}")
     set_threads(threads)
     chosen, changes, rows = (tuple(given or ()) for given in (dataset, overrides, row))
     plan = Plan(budget, chosen, seeds, changes, rows, train=not table)  # type: ignore[arg-type]
-    folder = out or Path("studies") / name
-    lines = _tell(STUDIES[name], folder, plan, data_dir, resume=resume)
+    folder = out or Path("studies") / study
+    lines = _tell(STUDIES[study], folder, plan, data_dir, resume=resume)
     if as_json:
         print_json(lines)
     else:
-        print_text((folder / f"{name}.md").read_text(encoding="utf-8"))
+        print_text((folder / f"{study}.md").read_text(encoding="utf-8"))
     note(f"table and picture are in {folder}")
 
 
@@ -79,14 +83,14 @@ def _tell(
     @cache
     def splits(dataset: str) -> "Splits":
         config = ExperimentConfig.from_dict({"data": {"dataset": dataset}})
-        return chosen_data(config if data_dir is None else with_data_dir(config, data_dir))
+        return chosen_data(config.with_data_dir(data_dir))
 
     def facts(dataset: str) -> "HKG":
         return splits(dataset).train
 
     again = f"hyperfact reproduce {study.name} --resume with the same options"
     with interruptible(None, again) as signals, _watching() as watch:
-        cells = Cells(folder, lambda config: splits(config.data.dataset), signals)
+        cells = Cells(folder, lambda config: splits(config.data.dataset), signals.hold)
         return study.tell(Desk(cells, facts, watch, resume=resume), plan)
 
 

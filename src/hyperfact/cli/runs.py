@@ -5,25 +5,20 @@ from typing import Annotated
 
 import typer
 
-from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_table, print_text
-from hyperfact.cli.learn import (
-    ConfigFile,
-    DatasetName,
-    DecoderName,
-    EncoderName,
-    Overrides,
+from hyperfact.cli.common import (
+    AsJson,
+    DataDir,
+    RunPath,
     Threads,
-    chosen_config,
-    chosen_data,
+    app,
+    note,
+    print_json,
+    print_table,
+    print_text,
     set_threads,
 )
-
-RunPath = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
-]
-EventFiles = Annotated[
-    Path | None, typer.Option("--tensorboard", help="Write TensorBoard event files there.")
-]
+from hyperfact.cli.learn import Choice, EventFiles
+from hyperfact.cli.options import NamingCommand, grouped
 
 
 @app.command()
@@ -65,7 +60,9 @@ def resume(
         interruptible(path) as signals,
         progress(found.config.training.epochs, tensorboard=tensorboard) as watch,
     ):
-        result = go_on(path, data_dir=data_dir, watch=watch, guard=signals, any_version=any_version)
+        result = go_on(
+            path, data_dir=data_dir, watch=watch, hold=signals.hold, any_version=any_version
+        )
     if as_json:
         print_json(result.as_dict())
     else:
@@ -127,21 +124,16 @@ def report(
     print_text(str(target))
 
 
-@app.command("plan")
+@app.command("plan", cls=NamingCommand)
+@grouped
 def plan_(
-    config: ConfigFile = None,
+    choice: Choice,
     *,
-    dataset: DatasetName = None,
-    encoder: EncoderName = None,
-    decoder: DecoderName = None,
-    overrides: Overrides = None,
     max_memory: Annotated[
         float | None,
         typer.Option("--max-memory", min=0, help="Gigabytes allowed; more is refused (exit 2)."),
     ] = None,
     seconds: Annotated[float, typer.Option(min=0, help="Time for the probe, roughly.")] = 10.0,
-    data_dir: DataDir = None,
-    threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Forecast memory, time and disk of a configuration from a probe of some seconds.
@@ -150,11 +142,9 @@ def plan_(
     """
     from hyperfact.runs.plan import forecast
 
-    named = {"data.dataset": dataset, "encoder.name": encoder, "decoder.name": decoder}
-    chosen = chosen_config(config, named, overrides, data_dir)
-    set_threads(threads)
+    config, splits = choice.read()
     limit = None if max_memory is None else int(max_memory * 1e9)
-    found = forecast(chosen, chosen_data(chosen), seconds=seconds, max_memory=limit)
+    found = forecast(config, splits, seconds=seconds, max_memory=limit)
     if as_json:
         print_json(found.as_dict())
         return
@@ -165,7 +155,7 @@ def plan_(
         ("one epoch", f"{_duration(found.epoch_seconds)} ({found.steps:,} steps)"),
         ("one validation", _duration(found.validation_seconds)),
         ("ranking valid and test", _duration(found.ranking_seconds)),
-        (f"all {chosen.training.epochs} epochs and tests", _duration(found.total_seconds)),
+        (f"all {config.training.epochs} epochs and tests", _duration(found.total_seconds)),
     )
     print_table(("what", "forecast"), rows)
     note(f"from a probe of {found.probe_seconds:.0f} s; other work on the machine makes it longer")

@@ -12,7 +12,7 @@ import typer
 
 from hyperfact.cli.common import note
 from hyperfact.errors import HyperfactError
-from hyperfact.training.fit import Interruption
+from hyperfact.training.events import Interruption
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

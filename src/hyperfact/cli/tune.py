@@ -1,43 +1,29 @@
 """The command `tune`: search for settings on validation facts."""
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hyperfact.cli.common import AsJson, DataDir, app, note, print_json, print_table
-from hyperfact.cli.learn import (
-    ConfigFile,
-    DatasetName,
-    DecoderName,
-    EncoderName,
-    Overrides,
-    Threads,
-    chosen_config,
-    chosen_data,
-    set_threads,
-)
+from hyperfact.cli.common import AsJson, app, note, print_json, print_table
+from hyperfact.cli.learn import Choice
+from hyperfact.cli.options import NamingCommand, grouped
 from hyperfact.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from hyperfact.runs.experiment import Watch
+    from hyperfact.training.events import Watch
 
 
-@app.command()
+@app.command(cls=NamingCommand)
+@grouped
 def tune(
-    config: ConfigFile = None,
+    choice: Choice,
     *,
     out: Annotated[Path, typer.Option(help="A folder; a search of before goes on there.")],
     trials: Annotated[int, typer.Option(min=1, help="How many there shall be in all.")] = 30,
-    space: Annotated[str, typer.Option(help="paper (its grid) or wide (ours).")] = "wide",
-    dataset: DatasetName = None,
-    encoder: EncoderName = None,
-    decoder: DecoderName = None,
-    overrides: Overrides = None,
-    data_dir: DataDir = None,
-    threads: Threads = None,
+    space: Annotated[str, typer.Option(help="What may be tried.")] = "wide",
     as_json: AsJson = False,
 ) -> None:
     """Search for good settings by validation MRR; bad trials end early, test is never ranked.
@@ -45,33 +31,23 @@ def tune(
     Example: `hyperfact tune fb_auto_compgcn_mdistmult --trials 40 --out tuned`,
     then `hyperfact train tuned/best.toml --out runs/tuned`
     """
-    from hyperfact.cli.progress import progress
     from hyperfact.cli.signals import interruptible
     from hyperfact.runs.tune import SPACES
     from hyperfact.runs.tune import tune as search
 
     if space not in SPACES:
         raise UnknownNameError("space", space, SPACES)
-    named = {"data.dataset": dataset, "encoder.name": encoder, "decoder.name": decoder}
-    chosen = chosen_config(config, named, overrides, data_dir)
-    set_threads(threads)
-    splits = chosen_data(chosen)
-    with interruptible(None, "the same command") as signals, ExitStack() as stack:
-
-        def watch(number: int, changes: Mapping[str, Any]) -> "Watch":
-            stack.pop_all().close()
-            note(f"trial {number}: " + ", ".join(f"{k} = {v}" for k, v in changes.items()))
-            found: Watch = stack.enter_context(progress(chosen.training.epochs))
-            return found
-
+    config, splits = choice.read()
+    epochs = config.training.epochs
+    with interruptible(None, "the same command") as signals, _watching(epochs) as watch:
         best = search(
-            chosen,
+            config,
             splits,
             space=SPACES[space],
             trials=trials,
             out=out,
             watch=watch,
-            guard=signals,
+            hold=signals.hold,
         )
     if as_json:
         print_json(best.__dict__)
@@ -81,3 +57,19 @@ def tune(
         f"validation MRR {best.mrr:.4f} by trial {best.trial} of {best.trials} "
         f"({best.pruned} pruned); {out / 'best.toml'} holds it"
     )
+
+
+@contextmanager
+def _watching(epochs: int) -> "Iterator[Callable[[int, Mapping[str, Any]], Watch]]":
+    """A progress display for one trial after the other."""
+    from hyperfact.cli.progress import progress
+
+    with ExitStack() as stack:
+
+        def watch(number: int, changes: Mapping[str, Any]) -> "Watch":
+            stack.pop_all().close()
+            note(f"trial {number}: " + ", ".join(f"{k} = {v}" for k, v in changes.items()))
+            found: Watch = stack.enter_context(progress(epochs))
+            return found
+
+        yield watch

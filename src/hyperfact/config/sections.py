@@ -7,6 +7,7 @@ until `assembly` looks the name up in a table.
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator
@@ -25,13 +26,13 @@ from hyperfact.errors import ConfigError
 class EncoderChoice(Component):
     """Which encoder, with its options."""
 
-    name: str = Field(default="compgcn", description="compgcn, lookup or rgcn")
+    name: str = Field(default="compgcn", description="name in the table of encoders")
 
 
 class DecoderChoice(Component):
     """Which decoder, with its options."""
 
-    name: str = Field(default="mdistmult", description="hype, mdistmult, mtransh or transformer")
+    name: str = Field(default="mdistmult", description="name in the table of decoders")
 
 
 class DataConfig(Section):
@@ -270,20 +271,22 @@ class ExperimentConfig(Section):
             override(tree, change)
         return cls.from_dict(tree)
 
-    def to_toml(self, *, comments: Mapping[str, type[Section]] | None = None) -> str:
+    def with_data_dir(self, folder: str | PathLike[str] | None) -> Self:
+        """The same with benchmarks in this folder; None: where they are looked for already."""
+        if folder is None:
+            return self
+        data = self.data.model_copy(update={"data_dir": str(folder)})
+        return self.model_copy(update={"data": data})
+
+    def to_toml(self, *, comments: Mapping[str, Mapping[str, str]] | None = None) -> str:
         """TOML text that reads back to this configuration.
 
         Args:
-            comments: The settings class of each component by section; when given, the meaning of
-                every setting is written above it.
+            comments: When given, the meaning of every setting is written above it: what is said
+                here by section and name, else what its declaration says.
         """
         lines: list[str] = []
         for section in type(self).model_fields:
-            part = getattr(self, section)
-            kind = type(part) if comments is None else comments.get(section, type(part))
-            lines += [
-                f"[{section}]",
-                *settings_lines(part, kind if comments is not None else None),
-                "",
-            ]
+            meanings = None if comments is None else comments.get(section, {})
+            lines += [f"[{section}]", *settings_lines(getattr(self, section), meanings), ""]
         return "\n".join(lines)

@@ -114,14 +114,14 @@ def override(tree: dict[str, Any], text: str) -> None:
     section[parts[1]] = parsed
 
 
-def settings_lines(part: BaseModel, kind: type[BaseModel] | None) -> list[str]:
-    """Each setting on its line; above it, where `kind` is given, what it means there."""
+def settings_lines(part: BaseModel, meanings: Mapping[str, str] | None) -> list[str]:
+    """Each setting on its line; above it what it means: as told here, or by its declaration."""
     values = part.model_dump()
     lines = []
     for key, value in values.items():
-        if kind is not None:
-            field = kind.model_fields.get(key) or type(part).model_fields[key]
-            lines.append(f"# {field.description}")
+        if meanings is not None:
+            meaning = meanings.get(key) or type(part).model_fields[key].description
+            lines.append(f"# {meaning}")
         lines.append(f"# {key} is not set" if value is None else f"{key} = {_value(value)}")
     return lines
 

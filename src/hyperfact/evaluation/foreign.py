@@ -1,7 +1,7 @@
 """Judge what other software predicted: its scores by our policy, or its ranks as they are."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -23,6 +23,8 @@ Missing = Literal["error", "worst"]
 class ScoredCandidates:
     """One row for each scored candidate of a query."""
 
+    kind: ClassVar[str] = "scores"
+    caveat: ClassVar[str] = ""
     fact: Array  # (rows,) of the split
     slot: Array  # (rows,)
     candidate: Array  # (rows,) entity
@@ -33,6 +35,10 @@ class ScoredCandidates:
 class GivenRanks:
     """One row for each query; a rank of n.5 means a tie with one rival."""
 
+    kind: ClassVar[str] = "ranks"
+    caveat: ClassVar[str] = (
+        "ranks are taken as they are; that their filter is that of the policy is a claim"
+    )
     fact: Array  # (rows,) of the split
     slot: Array  # (rows,)
     rank: Array  # (rows,)

@@ -113,14 +113,3 @@ class Sidecar:
             self.folder.mkdir(exist_ok=True)
             write_atomically(self.folder / name, content)
             write_atomically(self.folder / INDEX, index.encode())
-
-
-def check_same(splits: Splits, manifest: Mapping[str, Any], where: Path) -> None:
-    """Refuse facts that are not those of a run.
-
-    Raises:
-        DataError: A split whose content differs.
-    """
-    for name, part in splits.items():
-        if manifest["data"].get(name) != part.fingerprint:
-            raise DataError(f"{where}: the {name} facts are not those of the run")

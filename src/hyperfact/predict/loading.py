@@ -8,15 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import DataError
 from hyperfact.graph.hkg import Splits
 from hyperfact.models.representations import Representations
-from hyperfact.predict.cache import Sidecar, check_same
+from hyperfact.predict.cache import Sidecar
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import (
     VECTORS,
     WEIGHTS,
     Stored,
+    check_facts,
     check_tensors,
     check_vectors,
     read_run,
@@ -28,6 +28,7 @@ from hyperfact.runs.build import (
     training_facts,
     unseen_of,
 )
+from hyperfact.runs.extensions import refuse_missing
 
 
 @dataclass(frozen=True)
@@ -58,17 +59,13 @@ class Parts:
 def read_parts(path: Path, *, splits: Splits | None, data_dir: Path | None) -> Parts:
     """Read a run; its facts come from its sidecar, else from its dataset."""
     stored = read_run(path)
-    config = ExperimentConfig.from_toml(stored.config)
-    if data_dir is not None:
-        data = config.data.model_copy(update={"data_dir": str(data_dir)})
-        config = config.model_copy(update={"data": data})
+    refuse_missing(stored.manifest.get("extensions"), path)
+    config = ExperimentConfig.from_toml(stored.config).with_data_dir(data_dir)
     sidecar = Sidecar(path, stored.manifest)
     kept = sidecar.facts(stored.entities, stored.relations) if splits is None else None
     if kept is None:
         kept = splits if splits is not None else load_data(config)
-        check_same(kept, stored.manifest, path)
-        if kept.entities != stored.entities or kept.relations != stored.relations:
-            raise DataError(f"{path}: names or their order are not those of the run")
+        check_facts(stored, kept)
         sidecar.keep_facts(kept)
     return Parts(stored, config, kept, _scorer(stored, config, kept), sidecar)
 

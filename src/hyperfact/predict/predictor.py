@@ -23,7 +23,7 @@ from hyperfact.predict.questions import AnyQuestion, Asked, ids_of, read_any
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import Stored
 from hyperfact.runs.build import build, training_facts
-from hyperfact.runs.experiment import Run, representations
+from hyperfact.runs.run import Run, representations
 
 _CELLS = 2**24  # scores that exist at once: 64 MB in float32
 _READ = 8192  # questions read ahead, among which equal ones are scored once

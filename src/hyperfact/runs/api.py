@@ -7,7 +7,8 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation import Evaluation, Policy
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs.build import resolve
-from hyperfact.runs.experiment import Run, evaluate_split, open_run, run
+from hyperfact.runs.experiment import run
+from hyperfact.runs.run import Run, evaluate_split, open_run
 
 
 def train(

@@ -28,6 +28,7 @@ from torch import Tensor, nn
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError, StorageError, UserError
 from hyperfact.graph.facts import Derived, Literal, Vocabulary
+from hyperfact.graph.hkg import Splits
 from hyperfact.graph.ragged import Array
 from hyperfact.system.lock import LOCK
 from hyperfact.system.reading import check_name, parse_json, read_checked, read_inside
@@ -193,6 +194,15 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if not isinstance(manifest.get("data"), dict):
         raise DataError(f"{path / MANIFEST}: does not say which facts the run is about")
     return manifest
+
+
+def check_facts(stored: Stored, splits: Splits) -> None:
+    """Refuse facts, names or an order of names that are not those of the run."""
+    for name, facts in splits.items():
+        if stored.manifest["data"].get(name) != facts.fingerprint:
+            raise DataError(f"{stored.path}: the {name} facts are not those of the run")
+    if splits.entities != stored.entities or splits.relations != stored.relations:
+        raise DataError(f"{stored.path}: names or their order are not those of the run")
 
 
 def check_vectors(stored: Stored, dim: int) -> None:

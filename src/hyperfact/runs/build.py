@@ -1,6 +1,8 @@
-"""From a configuration to its parts: data, graph, model."""
+"""From a configuration to its parts: data, graph, model, training."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -8,6 +10,7 @@ import torch
 from hyperfact.config import Component, ExperimentConfig, Section, member, settings_of
 from hyperfact.data import load
 from hyperfact.errors import ConfigError, DataError
+from hyperfact.evaluation import Background, Limits, Policy, evaluate
 from hyperfact.graph.hkg import HKG, Splits, union
 from hyperfact.graph.kg import KG
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16
@@ -16,7 +19,11 @@ from hyperfact.models.encoders.encoder import EncoderSettings
 from hyperfact.models.transeq import Precision, TransEQ
 from hyperfact.models.unseen import Unseen
 from hyperfact.runs.extensions import TABLES
-from hyperfact.transforms import transform
+from hyperfact.system.memory import keep_freed_memory
+from hyperfact.training.events import Event, Hold
+from hyperfact.training.objective import make_objective
+from hyperfact.training.trainer import Trainer
+from hyperfact.transforms import TRANSFORMS, transform
 
 
 def resolve(config: ExperimentConfig) -> ExperimentConfig:
@@ -37,6 +44,16 @@ def component_settings(config: ExperimentConfig) -> Mapping[str, type[Section]]:
         kind: member(table, kind, getattr(config, kind).name).Settings
         for kind, table in TABLES.items()
     }
+
+
+def meanings(config: ExperimentConfig) -> dict[str, dict[str, str]]:
+    """What settings mean that tables and their chosen members declare, by section and name."""
+    found = {"graph": {"transformation": f"one of {', '.join(TRANSFORMS)}"}}
+    for kind, table in TABLES.items():
+        settings = member(table, kind, getattr(config, kind).name).Settings
+        own = {name: field.description or "" for name, field in settings.model_fields.items()}
+        found[kind] = {"name": f"one of {', '.join(table)}", **own}
+    return found
 
 
 def load_data(config: ExperimentConfig) -> Splits:
@@ -122,3 +139,58 @@ def precision_of(config: ExperimentConfig) -> Precision:
     if wanted == "auto":
         return "bfloat16" if has_fast_bfloat16() else "float32"
     return wanted
+
+
+def policy_of(config: ExperimentConfig) -> Policy:
+    """How the configuration wants answers to be ranked."""
+    return Policy(**config.evaluation.model_dump(exclude={"batch_size", "chunk"}))
+
+
+def limits_of(config: ExperimentConfig) -> Limits:
+    """How much the configuration lets be scored at once."""
+    return Limits(config.evaluation.batch_size, config.evaluation.chunk)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All parts of a run, before its first step."""
+
+    config: ExperimentConfig
+    splits: Splits
+    train: HKG  # the facts to learn from
+    valid: HKG | None  # the facts to choose by
+    known: Background
+    trainer: Trainer
+
+    @property
+    def model(self) -> TransEQ:
+        """What is trained."""
+        return self.trainer.model
+
+    def events(self, hold: Hold = nullcontext) -> Iterator[Event]:
+        """Train from where the state is, choosing by validation MRR."""
+        valid = self.valid
+        validate = None if valid is None else lambda: self.mrr(valid)
+        return self.trainer.run(validate=validate, hold=hold)
+
+    def mrr(self, facts: HKG) -> float:
+        """Of these facts with the weights of now, under the policy that every choice is made by."""
+        limits = limits_of(self.config)
+        return evaluate(self.model, facts, self.known, limits=limits).metrics.mrr
+
+
+def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
+    """The parts of a run: facts, their graph in a new model, and its training."""
+    keep_freed_memory()
+    train = training_facts(config, splits)
+    generator = torch.Generator().manual_seed(config.training.seed)
+    trainer = Trainer(
+        build(config, train, generator),
+        make_objective(train, config.objective),
+        training=config.training,
+        optimizer=config.optimizer,
+        hide_targets=config.graph.hide_targets,
+        generator=generator,
+    )
+    valid, known = validation_facts(config, splits), Background.of(splits, train)
+    return Setup(config, splits, train, valid, known, trainer)

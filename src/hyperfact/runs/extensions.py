@@ -21,6 +21,7 @@ from hyperfact.config import Section
 from hyperfact.errors import HyperfactError, UserError
 from hyperfact.models.decoders import DECODERS, Decoder
 from hyperfact.models.encoders import ENCODERS, Encoder
+from hyperfact.models.encoders.encoder import EncoderSettings
 
 Kind = Literal["encoder", "decoder"]
 KINDS: Mapping[Kind, type] = {"encoder": Encoder, "decoder": Decoder}
@@ -75,10 +76,11 @@ def _defines(module: ModuleType, owner: object, base: type) -> bool:
 
 def _check(extension: Extension, path: Path) -> None:
     settings = getattr(extension.owner, "Settings", None)
-    if not (isinstance(settings, type) and issubclass(settings, Section)):
+    base = EncoderSettings if extension.kind == "encoder" else Section
+    if not (isinstance(settings, type) and issubclass(settings, base)):
         raise UserError(
             f"{path}: {extension.owner.__name__} has no `Settings`, a class of options that "
-            "derives from hyperfact.config.Section"
+            f"derives from {base.__module__}.{base.__name__}"
         )
     if extension.name in _BUILT_IN[extension.kind]:
         raise UserError(

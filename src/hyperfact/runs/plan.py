@@ -17,10 +17,20 @@ from hyperfact.errors import UserError
 from hyperfact.evaluation import evaluate
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.kg import KG
-from hyperfact.runs.build import encoder_graph, precision_of, resolve, training_facts
-from hyperfact.runs.experiment import Story, limits_of, policy_of, representations
+from hyperfact.runs.build import (
+    Setup,
+    encoder_graph,
+    limits_of,
+    policy_of,
+    precision_of,
+    resolve,
+    set_up,
+    training_facts,
+)
+from hyperfact.runs.run import representations
 from hyperfact.system.memory import peak_memory
-from hyperfact.training.fit import Open, snapshot
+from hyperfact.training.averaging import snapshot
+from hyperfact.training.events import Report
 
 _CELLS = 2**25  # scores that exist at once while ranking, at most
 _WARM_UP = 2  # steps that are not timed: kernels are loaded, memory is touched
@@ -98,22 +108,22 @@ def forecast(
     graph = encoder_graph(config, training_facts(config, splits))
     needed = peak_memory() + estimate_memory(config, graph)
     refuse_too_large(needed, max_memory, what="estimated before the start")
-    story = Story(config, splits, Open(), lambda _: None)
+    setup = set_up(config, splits)
     ready = time.perf_counter() - begun
-    step = _step_seconds(story, seconds / 2)
-    rate, fixed = _ranking_rate(story)
-    checkpoint = _checkpoint_bytes(story)
+    step = _step_seconds(setup, seconds / 2)
+    rate, fixed = _ranking_rate(setup)
+    checkpoint = _checkpoint_bytes(setup)
     memory = peak_memory()
     refuse_too_large(memory, max_memory, what="measured by a probe")
-    steps = story.fit.trainer.steps
-    look = fixed + rate * _slots(story.sample) if story.sample is not None else 0.0
+    steps = setup.trainer.steps
+    look = fixed + rate * _slots(setup.valid) if setup.valid is not None else 0.0
     held_out = [splits[name] for name in ("valid", "test") if name in splits]
     ranking = sum(fixed + rate * _slots(facts) for facts in held_out)
-    looks = _validations(config) if story.sample is not None else 0
+    looks = _validations(config) if setup.valid is not None else 0
     share = 1 + min(config.checkpoint.budget, 0.02)
     training = config.training.epochs * step * steps + looks * look
     return Forecast(
-        parameters=sum(p.numel() for p in story.model.parameters()),
+        parameters=sum(p.numel() for p in setup.model.parameters()),
         steps=steps,
         memory=memory,
         checkpoint=checkpoint,
@@ -125,11 +135,11 @@ def forecast(
     )
 
 
-def _step_seconds(story: Story, seconds: float) -> float:
+def _step_seconds(setup: Setup, seconds: float) -> float:
     """The typical time of a step; at least three are timed."""
     times: list[float] = []
     end = time.perf_counter() + seconds
-    steps = story.fit.trainer.run()
+    steps = (event for event in setup.trainer.run() if isinstance(event, Report))
     while len(times) < _WARM_UP + 3 or time.perf_counter() < end:
         start = time.perf_counter()
         if next(steps, None) is None:
@@ -138,26 +148,26 @@ def _step_seconds(story: Story, seconds: float) -> float:
     return float(np.mean(times[min(_WARM_UP, len(times) - 1) :]))
 
 
-def _ranking_rate(story: Story) -> tuple[float, float]:
+def _ranking_rate(setup: Setup) -> tuple[float, float]:
     """Seconds for each ranked slot, and seconds that every ranking takes before the first."""
-    config, splits = story.result.config, story.result.splits
+    config, splits = setup.config, setup.splits
     held_out = next((splits[n] for n in ("valid", "test") if n in splits and len(splits[n])), None)
     facts = held_out if held_out is not None else splits.train
     rows = np.random.default_rng(0).permutation(len(facts))
     samples = [facts.select(np.sort(rows[:count])) for count in _RANKED]
-    vectors = representations(story.model)
+    vectors = representations(setup.model)
 
     def rank(sample: HKG) -> Callable[[], object]:
         return lambda: evaluate(
-            story.model,
+            setup.model,
             sample,
-            story.known,
+            setup.known,
             policy=policy_of(config),
             limits=limits_of(config),
             representations=vectors,
         )
 
-    encoding = _seconds(lambda: representations(story.model))
+    encoding = _seconds(lambda: representations(setup.model))
     few, many = (_seconds(rank(sample)) for sample in samples)
     more = _slots(samples[1]) - _slots(samples[0])
     rate = max(0.0, many - few) / more if more else many / max(1, _slots(samples[1]))
@@ -178,11 +188,11 @@ def _slots(facts: HKG) -> int:
     return int(facts.arity.sum())
 
 
-def _checkpoint_bytes(story: Story) -> int:
+def _checkpoint_bytes(setup: Setup) -> int:
     """Make one in memory, with a best model beside the last, as a long run has."""
-    if story.sample is not None:
-        story.fit.best = snapshot(story.model)
-    _, tensors = story.fit.state()
+    if setup.valid is not None:
+        setup.trainer.best = snapshot(setup.model)
+    _, tensors = setup.trainer.state()
     return len(bytes_of({name: t.detach().contiguous() for name, t in tensors.items()}))
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,14 +34,21 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def deciding(config: ExperimentConfig, *, exclude_defaults: bool = False) -> dict[str, Any]:
+    """The settings that decide numbers, not where data lies and when a state is stored."""
+    return config.model_dump(
+        mode="json",
+        exclude={"data": {"data_dir"}, "checkpoint": True},
+        exclude_defaults=exclude_defaults,
+    )
+
+
 def passport(
     config: ExperimentConfig, splits: Splits, train: HKG, model: TransEQ
 ) -> dict[str, Any]:
     """All that decides the numbers of a run, by name."""
     return {
-        "config": config.model_dump(
-            mode="json", exclude={"data": {"data_dir"}, "checkpoint": True}
-        ),
+        "config": deciding(config),
         "data": {name: facts.fingerprint for name, facts in splits.items()},
         "order": {
             "entities": _names_hash(splits.entities),
@@ -55,20 +62,20 @@ def passport(
 
 
 def refuse_other(
-    now: Mapping[str, Any], then: Mapping[str, Any], where: Path, *, ignore: frozenset[str]
+    now: Mapping[str, Any], then: Any, where: Path, *, ignore: Container[str] = ()
 ) -> None:
     """Compare two passports.
 
     Args:
         now: Of what would go on.
-        then: Of what was stored.
+        then: Of what was stored; anything may have been.
         where: The run, for the message.
         ignore: Parts that may differ.
 
     Raises:
         ConfigError: The first field that differs, by its dotted name.
     """
-    new, old = dict(_flat(now)), dict(_flat(then))
+    new, old = dict(_flat(now)), dict(_flat(then if isinstance(then, Mapping) else {}))
     for name in sorted(new.keys() | old.keys()):
         if name.partition(".")[0] in ignore or new.get(name) == old.get(name):
             continue

@@ -9,15 +9,15 @@ import torch
 
 from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import DataError
-from hyperfact.evaluation import Background, Evaluation, Limits, Policy, evaluate, evaluating
+from hyperfact.evaluation import Background, Evaluation, Policy, evaluate, evaluating
 from hyperfact.graph.hkg import Splits
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs import artifacts
-from hyperfact.runs.build import build, load_data, training_facts
+from hyperfact.runs.build import build, limits_of, load_data, policy_of, training_facts
+from hyperfact.runs.extensions import note_extensions, refuse_missing
 from hyperfact.runs.provenance import versions
-from hyperfact.training.fit import Epoch
+from hyperfact.training.events import Epoch
 
 
 @dataclass
@@ -65,16 +65,6 @@ def background_of(run: Run) -> Background:
     return Background.of(run.splits, training_facts(run.config, run.splits))
 
 
-def policy_of(config: ExperimentConfig) -> Policy:
-    """How the configuration wants answers to be ranked."""
-    return Policy(**config.evaluation.model_dump(exclude={"batch_size", "chunk"}))
-
-
-def limits_of(config: ExperimentConfig) -> Limits:
-    """How much the configuration lets be scored at once."""
-    return Limits(config.evaluation.batch_size, config.evaluation.chunk)
-
-
 def representations(model: TransEQ) -> Representations:
     """What the encoder makes of the whole training graph."""
     with evaluating(model):
@@ -119,6 +109,9 @@ def manifest(run: Run) -> dict[str, Any]:
         "seed": run.config.training.seed,
         "data": {"name": run.splits.name, **{s: g.fingerprint for s, g in run.splits.items()}},
         "trained_on": run.config.data.train_on,
+        "extensions": note_extensions(
+            {"encoder": run.config.encoder.name, "decoder": run.config.decoder.name}
+        ),
         "graph": {
             "transformation": graph.transformation,
             "mode": graph.mode,
@@ -139,17 +132,10 @@ def open_run(path: Path, *, splits: Splits | None = None, data_dir: Path | None 
         data_dir: Where benchmarks lie, if not where they lay then.
     """
     stored = artifacts.read_run(path)
-    config = ExperimentConfig.from_toml(stored.config)
-    if data_dir is not None:
-        data = config.data.model_copy(update={"data_dir": str(data_dir)})
-        config = config.model_copy(update={"data": data})
+    refuse_missing(stored.manifest.get("extensions"), path)
+    config = ExperimentConfig.from_toml(stored.config).with_data_dir(data_dir)
     splits = splits if splits is not None else load_data(config)
-    known = stored.manifest["data"]
-    for name, facts in splits.items():
-        if known.get(name) != facts.fingerprint:
-            raise DataError(f"{path}: the {name} facts are not those of the run")
-    if splits.entities != stored.entities or splits.relations != stored.relations:
-        raise DataError(f"{path}: names or their order are not those of the run")
+    artifacts.check_facts(stored, splits)
     artifacts.check_vectors(stored, config.training.dim)
     train = training_facts(config, splits)
     model = build(config, train, torch.Generator().manual_seed(config.training.seed))

@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError, UserError
 from hyperfact.graph.hkg import Splits
-from hyperfact.runs.build import component_settings, resolve, validation_facts
-from hyperfact.runs.experiment import Story, Watch
+from hyperfact.runs.build import component_settings, resolve, set_up, validation_facts
 from hyperfact.system.writing import write_atomically
-from hyperfact.training.fit import Epoch, Guard, Open
+from hyperfact.training.events import Epoch, Event, Hold, Watch
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
@@ -94,7 +94,7 @@ def tune(
     trials: int,
     out: Path,
     watch: Callable[[int, Mapping[str, Any]], Watch] = lambda *_: lambda _: None,
-    guard: Guard | None = None,
+    hold: Hold = nullcontext,
 ) -> Best:
     """Try settings until so many trials are finished; those of before in `out` count.
 
@@ -105,7 +105,7 @@ def tune(
         trials: How many there shall be.
         out: A folder: a journal, the best configuration, a table of all trials.
         watch: Gets number and settings of each trial, gives who watches it.
-        guard: Keeps signals out of steps.
+        hold: Keeps signals out of steps.
 
     Raises:
         UserError: Optuna is missing, there are no validation facts, or no trial was finished.
@@ -119,11 +119,12 @@ def tune(
     def judge(trial: "Trial") -> float:
         changes = {name: trial.suggest_categorical(name, list(v)) for name, v in space.items()}
         try:
-            story = Story(changed(config, changes), splits, guard or Open(), lambda _: None)
+            setup = set_up(changed(config, changes), splits)
         except ConfigError as error:  # settings that do not go together
             trial.set_user_attr(_REFUSED, str(error))
             raise optuna.TrialPruned from error
-        return _judged(trial, story, watch(trial.number, changes), optuna.TrialPruned)
+        events = setup.events(hold)
+        return _judged(trial, events, watch(trial.number, changes), optuna.TrialPruned)
 
     def keep(*_: Any) -> None:
         _write(study, config, out)
@@ -138,10 +139,10 @@ def tune(
     return best
 
 
-def _judged(trial: "Trial", story: Story, look: Watch, pruned: type[Exception]) -> float:
+def _judged(trial: "Trial", events: Iterable[Event], look: Watch, pruned: type[Exception]) -> float:
     """The best validation MRR of a training, which ends where others were far better by then."""
     best = 0.0
-    for event in story.fit.run():
+    for event in events:
         look(event)
         if isinstance(event, Epoch) and event.valid_mrr is not None:
             best = max(best, event.valid_mrr)

@@ -15,6 +15,11 @@ from hyperfact.models.transeq import TransEQ
 _FIRST = 10  # the mean of few steps forgets quickly: its share of memory is (n + 1) / (n + 10)
 
 
+def snapshot(model: TransEQ) -> dict[str, Tensor]:
+    """A copy of all weights that later training does not change."""
+    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+
+
 class Average:
     """Exponential mean of a model's weights.
 
@@ -26,7 +31,8 @@ class Average:
 
     def __init__(self, model: TransEQ, decay: float, *, steps: int = 0) -> None:
         self.model, self.decay, self.steps = model, decay, steps
-        self.mean = {name: t.detach().clone() for name, t in model.state_dict().items()}
+        self.mean = snapshot(model)
+        self.is_in_model = False  # wholly or, where an exchange was cut off, in part
 
     def update(self) -> None:
         """Take note of the weights after a step."""
@@ -48,11 +54,13 @@ class Average:
     @contextmanager
     def in_model(self) -> Iterator[None]:
         """Meanwhile the model has the mean weights; afterwards its own, to the bit."""
+        self.is_in_model = True
         self._exchange()
         try:
             yield
         finally:
             self._exchange()
+            self.is_in_model = False
 
     def _exchange(self) -> None:
         for name, tensor in self.model.state_dict(keep_vars=True).items():

@@ -1,12 +1,13 @@
-"""Training: a generator of reports, one for each step; who watches may stop it.
+"""Training as one state, which can be stored after any event and taken up again.
 
-It knows neither validation nor disk. Random numbers come from the generator that is given.
+`Trainer.run` is the whole of it: begin an epoch, its steps, validate, keep the best, stop. It knows
+neither facts nor disk. Random numbers come from the generator that is given.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -17,37 +18,37 @@ from hyperfact.errors import NumericalError
 from hyperfact.graph.ragged import Array
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
-from hyperfact.training.averaging import Average
+from hyperfact.system.clock import seconds
+from hyperfact.training.averaging import Average, snapshot
+from hyperfact.training.events import Epoch, Event, Hold, Report
 from hyperfact.training.objective import Objective
+from hyperfact.training.optimizer import (
+    clip,
+    learning_rate,
+    make_optimizer,
+    moments_of,
+    restore_moments,
+)
 
 HideTargets = Literal["none", "batch"] | float
 
 
-@dataclass(frozen=True)
-class Report:
-    """What one step did."""
+@dataclass
+class Sums:
+    """Over the steps of an epoch that is not finished."""
 
-    epoch: int  # counted from 1
-    step: int  # of the epoch, counted from 1
-    steps: int  # in an epoch
-    items: int  # queries of the step
-    loss: float  # mean over them
-    lr: float
-    gradient_norm: float  # before clipping
-
-    @property
-    def ends_epoch(self) -> bool:
-        """Whether this was the last step of its epoch."""
-        return self.step == self.steps
+    loss: float = 0.0
+    seconds: float = 0.0
+    items: int = 0
 
 
 class Trainer:
-    """The state of a training: model, optimizer, place in the epoch.
+    """The state of a training: model, optimizer, place in the epoch, the best so far, the log.
 
     Args:
         model: Trained in place.
         objective: What to minimise.
-        training: Epochs, batch sizes.
+        training: Epochs, batch sizes, when to validate and when to give up.
         optimizer: Update rule and learning rate.
         hide_targets: Which facts the encoder must not see.
         generator: Source of order, dropout, negatives and hidden facts.
@@ -70,8 +71,40 @@ class Trainer:
         self.average = Average(model, training.average) if training.average else None
         self.epoch = 0  # epochs begun
         self.step = 0  # steps done in this epoch
+        self.sums = Sums()  # of them
         self.order: Array = np.zeros(0, dtype=np.int64)  # items of the epoch, as drawn
         self.hidden: Tensor | None = None  # edges to keep in this epoch
+        self.log: list[Epoch] = []  # epochs finished
+        self.best: dict[str, Tensor] = {}  # the weights of the best of them; empty: none
+        self._in_step = False
+        self._is_warm = False  # whether a step was done in this process
+        self._start = seconds()
+
+    def run(
+        self, *, validate: Callable[[], float] | None = None, hold: Hold = nullcontext
+    ) -> Iterator[Event]:
+        """Go on to the end, yielding after each step and each epoch; the state is whole there.
+
+        Args:
+            validate: Gives the MRR to choose by; None: never.
+            hold: Keeps signals out of steps.
+        """
+        while not self.is_over:
+            if self.epoch == len(self.log):
+                with hold():
+                    self._begin_epoch()
+            while self.step < self.steps:
+                # The first step may compile kernels for long, and there is nothing to store yet.
+                with hold() if self._is_warm else nullcontext():
+                    report = self._step()
+                yield report
+            score = None
+            if validate is not None and self._is_due():
+                with self.averaged():
+                    score = validate()
+            with hold():
+                epoch = self._end_epoch(score)
+            yield epoch
 
     @property
     def steps(self) -> int:
@@ -79,22 +112,35 @@ class Trainer:
         return -(-len(self.objective) // self.training.batch_size)
 
     @property
-    def rate(self) -> float:
-        """The learning rate of the last step."""
-        return self._rate(self.step)
+    def elapsed(self) -> float:
+        """Seconds since the beginning, without those between an interruption and its resume."""
+        return seconds() - self._start
 
-    def _rate(self, step: int) -> float:
-        return learning_rate(self.settings, self.epoch - 1 + (step - 1) / self.steps)
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was cut off in the middle: no step, no exchange of weights."""
+        return not (self._in_step or (self.average is not None and self.average.is_in_model))
 
-    def run(self) -> Iterator[Report]:
-        """Train from where the state is, yielding after each step."""
-        while self.epoch < self.training.epochs or self.step < self.steps:
-            if not self.epoch or self.step == self.steps:
-                self._begin_epoch()
-            yield self._step(self.step + 1)
+    @property
+    def best_epoch(self) -> int:
+        """The epoch with the best validation so far; 0: there was none."""
+        return max((epoch.epoch for epoch in self.log if epoch.best), default=0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all epochs are done, or the last validations brought nothing better."""
+        patience = self.training.patience
+        looks = [epoch.best for epoch in self.log if epoch.valid_mrr is not None]
+        has_stalled = bool(patience) and len(looks) >= patience and not any(looks[-patience:])
+        return has_stalled or len(self.log) == self.training.epochs
+
+    def _is_due(self) -> bool:
+        """Whether this epoch ends with a validation."""
+        every, last = self.training.validate_every, self.training.epochs
+        return bool(every) and (self.epoch % every == 0 or self.epoch == last)
 
     def _begin_epoch(self) -> None:
-        self.epoch, self.step = self.epoch + 1, 0
+        self.epoch, self.step, self.sums = self.epoch + 1, 0, Sums()
         self.order = torch.randperm(len(self.objective), generator=self.generator).numpy()
         if isinstance(self.hide_targets, float):
             facts = len(self.objective.graph)
@@ -102,11 +148,12 @@ class Trainer:
             rows = torch.randperm(facts, generator=self.generator)[:share].numpy()
             self.hidden = self.model.keep_without(rows)
 
-    def _step(self, step: int) -> Report:
+    def _step(self) -> Report:
+        self._in_step, start = True, seconds()
         size = self.training.batch_size
-        items = self.order[(step - 1) * size : step * size]
+        items = self.order[self.step * size : (self.step + 1) * size]
         self.model.train()
-        rate = self._rate(step)
+        rate = self._rate(self.step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
@@ -121,63 +168,90 @@ class Trainer:
             keep=keep,
             generator=self.generator,
         )
-        norm = self._clip()
-        report = Report(self.epoch, step, self.steps, len(items), loss, rate, norm)
-        if not (np.isfinite(loss) and np.isfinite(norm)):
-            raise NumericalError(
-                f"epoch {self.epoch}, step {step}: the loss is {loss}, the gradient norm {norm}; "
-                "a smaller optimizer.lr or optimizer.clip_norm may help"
-            )
+        norm = clip(self.model, self.settings.clip_norm)
+        report = Report(self.epoch, self.step + 1, self.steps, len(items), loss, rate, norm)
+        check_finite(report)
         self.optimizer.step()
         if self.average is not None:
             self.average.update()
-        self.step = step
+        self.step += 1
+        self.sums.loss += loss * len(items)
+        self.sums.items += len(items)
+        self.sums.seconds += seconds() - start
+        self._in_step, self._is_warm = False, True
         return report
+
+    def _rate(self, done: int) -> float:
+        """The learning rate of the step after so many of this epoch."""
+        return learning_rate(self.settings, self.epoch - 1 + done / self.steps)
+
+    def _end_epoch(self, score: float | None) -> Epoch:
+        """Write the log; where the score is the best so far, remember the weights."""
+        scores = [epoch.valid_mrr for epoch in self.log if epoch.valid_mrr is not None]
+        is_best = score is not None and score > max(scores, default=float("-inf"))
+        if is_best:
+            with self.averaged():
+                self.best = snapshot(self.model)
+        sums, rate = self.sums, self._rate(self.step - 1)
+        loss, speed = sums.loss / sums.items, sums.items / sums.seconds
+        self.log.append(Epoch(self.epoch, loss, rate, sums.seconds, speed, score, is_best))
+        return self.log[-1]
 
     def averaged(self) -> AbstractContextManager[None]:
         """Meanwhile the model has the weights that are to be judged and kept."""
         return nullcontext() if self.average is None else self.average.in_model()
 
-    def state(self) -> tuple[dict[str, int], dict[str, Tensor]]:
-        """All that decides how training goes on: numbers, and tensors that training changes."""
+    def choose_best(self) -> None:
+        """Give the model the weights to keep, the best at validation; the end of a training."""
+        if self.best:
+            self.model.load_state_dict(self.best)
+        elif self.average is not None:
+            self.model.load_state_dict(self.average.mean)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """All that decides how training goes on, as JSON, and as tensors that training changes."""
         tensors = {f"model.{name}": t for name, t in self.model.state_dict().items()}
-        for index, moments in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{index}.{name}": t for name, t in moments.items()}
+        tensors |= {f"best.{name}": t for name, t in self.best.items()}
+        tensors |= {f"optimizer.{name}": t for name, t in moments_of(self.optimizer).items()}
         tensors["generator"] = self.generator.get_state()
         tensors["order"] = torch.from_numpy(self.order)
         if self.hidden is not None:
             tensors["hidden"] = self.hidden
-        numbers = {"epoch": self.epoch, "step": self.step}
+        place = {"epoch": self.epoch, "step": self.step}
         if self.average is not None:
-            numbers["averaged"] = self.average.steps
+            place["averaged"] = self.average.steps
             tensors |= {f"average.{name}": t for name, t in self.average.mean.items()}
-        return numbers, tensors
+        log = [asdict(epoch) for epoch in self.log]
+        numbers = {"trainer": place, "open": asdict(self.sums), "epochs": log}
+        return {**numbers, "elapsed": self.elapsed}, tensors
 
-    def restore(self, numbers: Mapping[str, int], tensors: Mapping[str, Tensor]) -> None:
+    def restore(self, state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         """Take up a state; nothing of it is shared afterwards."""
-        self.epoch, self.step = numbers["epoch"], numbers["step"]
+        place = state["trainer"]
+        self.epoch, self.step, self.sums = place["epoch"], place["step"], Sums(**state["open"])
+        self.log = [Epoch(**row) for row in state["epochs"]]
+        self._start = seconds() - state["elapsed"]
         self.model.load_state_dict(under("model.", tensors))
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in under("optimizer.", tensors).items():
-            index, _, moment = name.partition(".")
-            moments.setdefault(int(index), {})[moment] = tensor.clone()
-        groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+        self.best = {name: t.clone() for name, t in under("best.", tensors).items()}
+        restore_moments(self.optimizer, under("optimizer.", tensors))
         self.generator.set_state(tensors["generator"])
         self.order = tensors["order"].clone().numpy()
         self.hidden = tensors["hidden"].clone() if "hidden" in tensors else None
         if self.average is not None:
-            self.average.restore(under("average.", tensors), numbers["averaged"])
+            self.average.restore(under("average.", tensors), place["averaged"])
 
-    def _clip(self) -> float:
-        """The norm of the gradient, which is scaled down to the limit if there is one."""
-        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        norm = torch.nn.utils.get_total_norm(gradients)
-        if self.settings.clip_norm:
-            torch.nn.utils.clip_grads_with_norm_(
-                self.model.parameters(), self.settings.clip_norm, norm
-            )
-        return float(norm)
+
+def check_finite(report: Report) -> None:
+    """Stop before a number that is none spreads.
+
+    Raises:
+        NumericalError: With the place and the number.
+    """
+    if not (np.isfinite(report.loss) and np.isfinite(report.gradient_norm)):
+        raise NumericalError(
+            f"epoch {report.epoch}, step {report.step}: the loss is {report.loss}, the gradient "
+            f"norm {report.gradient_norm}; a smaller optimizer.lr or optimizer.clip_norm may help"
+        )
 
 
 def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -216,35 +290,3 @@ def accumulate(
     outputs = [(t, leaves[name].grad) for name, t in made.items() if leaves[name].grad is not None]
     torch.autograd.backward([t for t, _ in outputs], [g for _, g in outputs])
     return total
-
-
-def learning_rate(settings: OptimizerConfig, epochs: float) -> float:
-    """The rate after so many epochs: a linear rise, then a factor for each whole epoch."""
-    rise = min(1.0, epochs / settings.warmup_epochs) if settings.warmup_epochs else 1.0
-    return settings.lr * rise * settings.lr_decay ** int(epochs)
-
-
-def make_optimizer(model: TransEQ, settings: OptimizerConfig) -> torch.optim.Optimizer:
-    """Adam or AdamW over all parameters, in one fused pass."""
-    kind = torch.optim.AdamW if settings.name == "adamw" else torch.optim.Adam
-    return kind(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
-
-
-@dataclass
-class EarlyStopping:
-    """Stop after `patience` looks without a better score; 0: never."""
-
-    patience: int
-    best: float = float("-inf")
-    since: int = 0
-
-    def update(self, score: float) -> bool:
-        """Take note of a score; whether it is the best so far."""
-        better = score > self.best
-        self.best, self.since = (score, 0) if better else (self.best, self.since + 1)
-        return better
-
-    @property
-    def stop(self) -> bool:
-        """Whether it is time to stop."""
-        return bool(self.patience) and self.since >= self.patience

@@ -1,12 +1,20 @@
 """The commands train, evaluate and config show, as a person calls them."""
 
 import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 import torch
+import typer
+from typer import rich_utils
 
 from hyperfact.cli import main
+from hyperfact.cli.options import TABLES, grouped
 from hyperfact.data import write
 from tests.unit.runs.test_experiment import splits_of
 
@@ -121,3 +129,43 @@ def test_config_show_is_a_configuration(tmp_path: Path, capsys: pytest.CaptureFi
     assert call(capsys, "config", "show", str(path))[1] == text
     tree = json.loads(call(capsys, "config", "show", str(path), "--json")[1])
     assert tree["encoder"]["decomposition"] == "basis"
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        *((command, name) for command in ("train", "plan") for name in ("encoder", "decoder")),
+        *(("evaluate", "by"), ("tune", "space"), ("reproduce", "study")),
+    ],
+)
+def test_help_has_every_name_of_a_table(
+    command: str, option: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rich_utils, "MAX_WIDTH", 300)
+    for _ in range(2):  # the second time it does not say it twice
+        code, text, _ = call(capsys, command, "--help")
+        assert code == 0
+        assert text.count(f"One of {', '.join(TABLES[option]())}.") == 1
+
+
+def test_help_of_all_commands_needs_no_torch() -> None:
+    code = "import sys\nfrom hyperfact.cli import main\ntry:\n    main(['--help'])\n"
+    code += "except SystemExit:\n    assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_options_of_a_group_are_those_of_the_command() -> None:
+    given: list[object] = []
+
+    @dataclass(frozen=True)
+    class Group:
+        size: Annotated[int, typer.Option()] = 1
+        name: Annotated[str, typer.Option()] = ""
+
+    def command(word: str, group: Group, *, loud: bool = False) -> None:
+        given.extend((word, group, loud))
+
+    expanded = grouped(command)
+    assert list(signature(expanded).parameters) == ["word", "size", "name", "loud"]
+    expanded(word="a", size=2, name="b", loud=True)
+    assert given == ["a", Group(2, "b"), True]

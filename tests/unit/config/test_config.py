@@ -9,7 +9,7 @@ from hyperfact.config import ExperimentConfig, Section
 from hyperfact.errors import ConfigError, UnknownNameError
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
-from hyperfact.runs.build import component_settings, resolve
+from hyperfact.runs.build import meanings, resolve
 from hyperfact.runs.configurations import read_config
 from tests.support import ROOT
 
@@ -37,7 +37,7 @@ def test_the_effective_configuration_reads_back(encoder: str, decoder: str) -> N
         "data": {"dataset": 'a"\\b'},
     }
     config = resolve(ExperimentConfig.from_dict(tree))
-    for comments in (None, component_settings(config)):
+    for comments in (None, meanings(config)):
         text = config.to_toml(comments=comments)
         assert resolve(ExperimentConfig.from_toml(text)) == config
     assert set(tomllib.loads(text)["encoder"]) == {"name", *ENCODERS[encoder].Settings.model_fields}

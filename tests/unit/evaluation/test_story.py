@@ -25,8 +25,8 @@ from hyperfact.graph.queries import KnownAnswers
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs import artifacts
-from hyperfact.runs.experiment import Run, evaluate_split, open_run, run
-from hyperfact.runs.run import save
+from hyperfact.runs.experiment import run
+from hyperfact.runs.run import Run, evaluate_split, open_run, save
 from hyperfact.system.tables import read_table
 from hyperfact.training.objective import make_objective
 from hyperfact.training.trainer import Trainer

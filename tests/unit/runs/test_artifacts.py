@@ -23,7 +23,8 @@ from hyperfact.evaluation import evaluating
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.queries import Queries
 from hyperfact.runs import artifacts
-from hyperfact.runs.experiment import Run, evaluate_split, open_run, run
+from hyperfact.runs.experiment import run
+from hyperfact.runs.run import Run, evaluate_split, open_run
 from hyperfact.system.memory import peak_memory
 from tests.support import ROOT
 from tests.support.crashes import crash_config
@@ -307,7 +308,8 @@ sys.addaudithook(hook)
 from pathlib import Path
 import torch
 torch.set_num_threads(1)
-from hyperfact.runs.experiment import open_run, resume, run
+from hyperfact.runs.experiment import resume, run
+from hyperfact.runs.run import open_run
 from tests.support.crashes import Crash, crash_config
 from tests.unit.runs.test_experiment import splits_of
 def stop(event):

@@ -19,7 +19,9 @@ from hyperfact.graph.queries import KnownAnswers
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.runs import artifacts
-from hyperfact.runs.experiment import Epoch, Run, evaluate_split, open_run, representations, run
+from hyperfact.runs.experiment import run
+from hyperfact.runs.run import Run, evaluate_split, open_run, representations
+from hyperfact.training.events import Epoch
 from tests.support.models import config_of, random_facts
 
 

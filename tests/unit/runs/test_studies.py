@@ -15,7 +15,7 @@ from hyperfact.runs.studies.paper import reported, rows_of
 from hyperfact.runs.studies.recipes import recipe
 from hyperfact.runs.studies.result_tables import summary
 from hyperfact.runs.studies.tsne import purity, sample
-from hyperfact.training.fit import Event
+from hyperfact.training.events import Event
 from tests.support.runs import league
 
 TINY = ("training.dim=8", "training.epochs=2", "training.validate_every=1", "training.average=0.9")

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
-from hyperfact.training.averaging import Average
-from hyperfact.training.fit import Fit, snapshot
+from hyperfact.training.averaging import Average, snapshot
+from hyperfact.training.events import Report
 from hyperfact.training.objective import make_objective
 from hyperfact.training.trainer import Trainer
 from tests.support.models import model_of, random_facts
@@ -32,7 +32,8 @@ def test_the_mean_is_that_of_the_definition() -> None:
     training = trainer(average=0.9)
     assert training.average is not None
     expected = {n: t.double() for n, t in snapshot(training.model).items()}
-    for step, _ in enumerate(training.run(), start=1):
+    steps = (event for event in training.run() if isinstance(event, Report))
+    for step, _ in enumerate(steps, start=1):
         stays = min(0.9, (1 + step) / (10 + step))
         for name, tensor in training.model.state_dict().items():
             if tensor.is_floating_point():
@@ -67,6 +68,23 @@ def test_weights_come_back_to_the_bit_even_after_an_error() -> None:
     assert equal(training.average.mean, mean)
 
 
+def test_an_exchange_that_was_cut_off_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the weights are those of the mean: such a state is not to be stored."""
+    training = trainer(average=0.5)
+    list(training.run())
+    assert training.average is not None
+    assert training.is_whole
+
+    class Torn(dict[str, torch.Tensor]):
+        def __setitem__(self, name: str, tensor: torch.Tensor) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(training.average, "mean", Torn(training.average.mean))
+    with pytest.raises(KeyboardInterrupt), training.averaged():
+        pass
+    assert not training.is_whole
+
+
 def test_the_mean_is_what_is_judged_and_kept() -> None:
     training = trainer(average=0.9, validate_every=1)
     judged = []
@@ -75,22 +93,20 @@ def test_the_mean_is_what_is_judged_and_kept() -> None:
         judged.append(snapshot(training.model))
         return float(len(judged))
 
-    fit = Fit(training, validate=validate)
-    list(fit.run())
+    list(training.run(validate=validate))
     assert training.average is not None
     assert equal(judged[-1], training.average.mean)
     assert not equal(judged[-1], snapshot(training.model))
-    fit.choose_best()
+    training.choose_best()
     assert equal(snapshot(training.model), judged[-1])
 
 
 def test_without_validation_the_mean_is_kept() -> None:
     training = trainer(average=0.9, validate_every=0)
-    fit = Fit(training)
-    list(fit.run())
+    list(training.run())
     assert training.average is not None
     mean = {name: t.clone() for name, t in training.average.mean.items()}
-    fit.choose_best()
+    training.choose_best()
     assert equal(snapshot(training.model), mean)
 
 
@@ -98,7 +114,7 @@ def test_a_state_holds_the_mean() -> None:
     whole, first, second = (trainer(average=0.9) for _ in range(3))
     list(whole.run())
     steps = first.run()
-    for _ in range(first.steps + 2):
+    for _ in range(first.steps + 1 + 2):
         next(steps)
     numbers, tensors = first.state()
     second.restore(numbers, {name: t.clone() for name, t in tensors.items()})

@@ -24,14 +24,17 @@ from hyperfact.errors import (
     UserError,
 )
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.models.transeq import TransEQ
 from hyperfact.runs import artifacts
 from hyperfact.runs.catalog import find_runs, look
-from hyperfact.runs.experiment import open_run, resume, run
+from hyperfact.runs.experiment import resume, run
 from hyperfact.runs.provenance import passport
+from hyperfact.runs.run import evaluate_split, open_run
 from hyperfact.system.lock import RunLock
 from hyperfact.training.checkpoints import Checkpoints
-from hyperfact.training.fit import Epoch, Event, Fit, Interruption
-from hyperfact.training.trainer import Report, Trainer
+from hyperfact.training.events import Epoch, Event, Interruption, Report
+from hyperfact.training.optimizer import clip
+from hyperfact.training.trainer import Trainer
 from tests.support.crashes import Crash, before_each_call, crash_config, frozen, outcome
 from tests.unit.runs.test_experiment import splits_of
 
@@ -221,7 +224,7 @@ def test_other_code_is_refused_unless_asked_for(
         papers["versions"][part] = "other"
         return papers
 
-    monkeypatch.setattr("hyperfact.runs.experiment.passport", changed)
+    monkeypatch.setattr("hyperfact.runs.record.passport", changed)
     with pytest.raises(ConfigError, match=rf"versions\.{part} is 'other' now"):
         resume(cut, splits=splits_of())
     assert resume(cut, splits=splits_of(), any_version=True).epochs
@@ -274,6 +277,14 @@ def test_damage_falls_back_and_never_starts_from_scratch(
     assert look(worse).log == look(frozen(worse, tmp_path / "again")).log != []
 
 
+def test_a_damaged_checkpoint_is_not_one_of_the_two_that_are_kept(cut: Path) -> None:
+    older, newer = Checkpoints(cut).numbers()
+    (cut / "checkpoints" / f"{newer:06}.safetensors").write_bytes(b"damaged")
+    with pytest.raises(Crash):
+        resume(cut, splits=splits_of(), watch=cut_after(0))
+    assert Checkpoints(cut).numbers() == [older, newer + 1]
+
+
 def test_a_checkpoint_of_another_model_is_refused(cut: Path) -> None:
     checkpoints = Checkpoints(cut)
     last = checkpoints.latest()
@@ -301,9 +312,9 @@ def test_a_number_that_is_not_finite_leaves_the_last_good_checkpoint(
     last: list[Trainer] = []
     run_ = Trainer.run
 
-    def remembering(self: Trainer) -> Any:
+    def remembering(self: Trainer, **more: Any) -> Any:
         last.append(self)
-        return run_(self)
+        return run_(self, **more)
 
     monkeypatch.setattr(Trainer, "run", remembering)
     with pytest.raises(NumericalError):
@@ -362,24 +373,24 @@ def test_a_signal_waits_for_the_step_and_the_state_is_stored(
     run(crash_config(), splits=splits_of(), out=tmp_path / "whole")
     path, sent = tmp_path / "run", [0]
     with _Arriving() as signals, pytest.MonkeyPatch.context() as patch:
-        step, validate = Trainer._step, Fit._is_due
+        step, validate = Trainer._step, Trainer._is_due
 
-        def stepping(self: Trainer, number: int) -> Report:
-            if where == "step" and (self.epoch, number) == (2, 2):
+        def stepping(self: Trainer) -> Report:
+            if where == "step" and (self.epoch, self.step) == (2, 1):
                 sent[0] += 1
                 signals.send()
-            return step(self, number)
+            return step(self)
 
-        def validating(self: Fit, epoch: int) -> bool:
-            if where == "validation" and epoch == 2:
+        def validating(self: Trainer) -> bool:
+            if where == "validation" and self.epoch == 2:
                 sent[0] += 1
                 signals.send()
-            return validate(self, epoch)
+            return validate(self)
 
         patch.setattr(Trainer, "_step", stepping)
-        patch.setattr(Fit, "_is_due", validating)
+        patch.setattr(Trainer, "_is_due", validating)
         with pytest.raises(Interruption) as stop:
-            run(config, splits=splits_of(), out=path, guard=signals)
+            run(config, splits=splits_of(), out=path, hold=signals.hold)
     assert (sent, stop.value.signal) == ([1], signal.SIGTERM)
     assert look(path).state == "interrupted"
     stored = Checkpoints(path).latest().state["fit"]
@@ -397,16 +408,15 @@ def test_the_first_step_of_a_process_does_not_make_a_signal_wait(cut: Path, tmp_
     run(crash_config(), splits=splits_of(), out=tmp_path / "whole")
     before, after = Checkpoints(cut).latest().state["fit"]["trainer"], [False]
     with _Arriving() as signals, pytest.MonkeyPatch.context() as patch:
-        step = Trainer._clip
 
-        def clipping(self: Trainer) -> float:
+        def clipping(model: TransEQ, limit: float) -> float:
             signals.send()
             after[0] = True
-            return step(self)
+            return clip(model, limit)
 
-        patch.setattr(Trainer, "_clip", clipping)
+        patch.setattr("hyperfact.training.trainer.clip", clipping)
         with pytest.raises(Interruption):
-            resume(cut, splits=splits_of(), guard=signals)
+            resume(cut, splits=splits_of(), hold=signals.hold)
     assert after == [False]
     assert Checkpoints(cut).latest().state["fit"]["trainer"] == before
     resume(cut, splits=splits_of())
@@ -423,8 +433,6 @@ def test_best_means_best(tmp_path: Path) -> None:
     again = open_run(tmp_path / "run", splits=splits_of())
     assert result.best_epoch < 8
     assert result.results["valid"].metrics.mrr == logged
-    from hyperfact.runs.experiment import evaluate_split
-
     assert evaluate_split(again, "valid").metrics.mrr == logged
 
 

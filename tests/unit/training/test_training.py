@@ -1,6 +1,7 @@
 """Training: exact, repeatable, pure, and it stops where it must."""
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,10 @@ from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
 from hyperfact.errors import NumericalError
 from hyperfact.models.transeq import TransEQ
 from hyperfact.models.unseen import Unseen
+from hyperfact.training.events import Epoch, Report
 from hyperfact.training.objective import make_objective
-from hyperfact.training.trainer import (
-    EarlyStopping,
-    HideTargets,
-    Report,
-    Trainer,
-    accumulate,
-    learning_rate,
-)
+from hyperfact.training.optimizer import learning_rate
+from hyperfact.training.trainer import HideTargets, Trainer, accumulate
 from tests.support.models import ENCODER_FORMS, model_of, random_facts
 
 
@@ -35,6 +31,10 @@ def trainer_of(
         hide_targets=hide,
         generator=torch.Generator().manual_seed(5),
     )
+
+
+def reports_of(trainer: Trainer) -> Iterator[Report]:
+    return (event for event in trainer.run() if isinstance(event, Report))
 
 
 def fingerprint(model: TransEQ) -> str:
@@ -94,7 +94,7 @@ def test_same_seed_same_bits(hide: HideTargets, negatives: int) -> None:
     prints = []
     for _ in range(2):
         model = model_of(graph, encoder)
-        reports = list(trainer_of(model, graph, hide=hide, negatives=negatives).run())
+        reports = list(reports_of(trainer_of(model, graph, hide=hide, negatives=negatives)))
         prints.append((fingerprint(model), [r.loss for r in reports]))
     assert prints[0] == prints[1]
 
@@ -104,9 +104,9 @@ def test_training_reports_every_step_and_leaves_global_chance_alone() -> None:
     model = model_of(graph)
     before, state = fingerprint(model), torch.get_rng_state()
     trainer = trainer_of(model, graph, epochs=20, lr=0.01)
-    reports = list(trainer.run())
+    reports = list(reports_of(trainer))
     assert len(reports) == 20 * trainer.steps
-    assert [r.epoch for r in reports if r.ends_epoch] == list(range(1, 21))
+    assert [r.epoch for r in reports if r.step == r.steps] == list(range(1, 21))
     assert sum(r.items for r in reports) == 20 * len(trainer.objective)
     assert np.mean([r.loss for r in reports[-5:]]) < 0.8 * np.mean([r.loss for r in reports[:5]])
     assert fingerprint(model) != before
@@ -123,8 +123,7 @@ def test_every_query_is_trained_once_an_epoch() -> None:
 def test_who_watches_may_stop() -> None:
     graph = random_facts(40)
     trainer = trainer_of(model_of(graph), graph, epochs=50)
-    for report in trainer.run():
-        assert isinstance(report, Report)
+    for report in reports_of(trainer):
         if report.step == 2:
             break
     assert trainer.epoch == 1
@@ -158,8 +157,8 @@ def test_a_share_of_facts_is_hidden_and_changes_each_epoch() -> None:
     model = model_of(graph, ENCODER_FORMS["compgcn"])
     trainer = trainer_of(model, graph, hide=0.25, epochs=3)
     masks = []
-    for report in trainer.run():
-        if report.ends_epoch:
+    for report in reports_of(trainer):
+        if report.step == report.steps:
             assert trainer.hidden is not None
             masks.append(trainer.hidden)
     assert not torch.equal(masks[0], masks[1])
@@ -183,7 +182,7 @@ def test_clipping_limits_the_gradient() -> None:
     graph = random_facts(40)
     model = model_of(graph)
     trainer = trainer_of(model, graph, clip_norm=1e-3)
-    report = next(trainer.run())
+    report = next(reports_of(trainer))
     norm = torch.nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
     assert report.gradient_norm > 1e-3
     assert float(norm) == pytest.approx(1e-3, rel=1e-3)
@@ -206,10 +205,24 @@ def test_weight_decay_shrinks(name: str) -> None:
     assert sizes[1] < sizes[0]
 
 
-def test_early_stopping_counts_looks_without_progress() -> None:
-    stopping = EarlyStopping(patience=2)
-    assert [stopping.update(s) for s in (0.1, 0.3, 0.2)] == [True, True, False]
-    assert not stopping.stop
-    assert not stopping.update(0.3)
-    assert stopping.stop
-    assert not EarlyStopping(patience=0, since=99).stop
+def scored(scores: list[float], **training: Any) -> list[Epoch]:
+    """The epochs of a training whose validations give these scores."""
+    graph = random_facts(20)
+    trainer = trainer_of(model_of(graph), graph, epochs=len(scores), batch_size=99, **training)
+    events = trainer.run(validate=iter(scores).__next__)
+    return [event for event in events if isinstance(event, Epoch)]
+
+
+def test_training_stops_after_validations_without_progress() -> None:
+    scores = [0.1, 0.3, 0.2, 0.3, 0.9]
+    found = scored(scores, validate_every=1, patience=2)
+    assert [epoch.valid_mrr for epoch in found] == scores[:4]
+    assert [epoch.best for epoch in found] == [True, True, False, False]
+    assert len(scored(scores, validate_every=1, patience=3)) == 5
+    assert len(scored([0.5, 0.4, 0.3, 0.2, 0.1], validate_every=1)) == 5
+
+
+def test_validations_come_when_they_are_due_and_at_the_end() -> None:
+    found = scored([0.1, 0.2, 0.3, 0.4, 0.5], validate_every=2)
+    assert [epoch.valid_mrr is not None for epoch in found] == [False, True, False, True, True]
+    assert scored([0.1], validate_every=0)[0].valid_mrr is None

@@ -5,6 +5,7 @@ import json
 import platform
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,15 @@ import torch
 from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
-from hyperfact.evaluation import evaluate
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs.artifacts import MANIFEST, read_config
-from hyperfact.runs.experiment import Run, Story, Watch, limits_of, open_run, resume, run
-from hyperfact.runs.provenance import processor, versions
+from hyperfact.runs.build import set_up
+from hyperfact.runs.experiment import resume, run, train_and_test
+from hyperfact.runs.provenance import deciding, processor, versions
+from hyperfact.runs.run import Run, open_run
 from hyperfact.system.memory import forget_peak, peak_memory
 from hyperfact.system.writing import write_atomically
-from hyperfact.training.fit import Epoch, Event, Guard, Open
+from hyperfact.training.events import Epoch, Event, Hold, Watch
 
 
 def name_of(dataset: str, row: str, seed: int) -> str:
@@ -52,11 +54,7 @@ class Cell:
         Settings at their defaults are left out, so that a new one orphans no result; a default that
         changes must be written into the recipes.
         """
-        dump = self.config.model_dump(
-            mode="json",
-            exclude={"data": {"data_dir"}, "checkpoint": True},
-            exclude_defaults=True,
-        )
+        dump = deciding(self.config, exclude_defaults=True)
         return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()
 
 
@@ -95,13 +93,13 @@ class Cells:
     Args:
         folder: Of the study.
         splits: Gives the facts of a dataset.
-        guard: Keeps signals out of steps.
+        hold: Keeps signals out of steps.
     """
 
     def __init__(
-        self, folder: Path, splits: Callable[[ExperimentConfig], Splits], guard: Guard | None = None
+        self, folder: Path, splits: Callable[[ExperimentConfig], Splits], hold: Hold = nullcontext
     ) -> None:
-        self.folder, self.splits, self.guard = folder, splits, guard or Open()
+        self.folder, self.splits, self.hold = folder, splits, hold
 
     def stored(self, cell: Cell) -> Outcome | None:
         """A result of before, if there is one.
@@ -163,10 +161,10 @@ class Cells:
         if (path / MANIFEST).exists():
             raise UserError(f"{path}: the run is finished, but its result is missing; remove it")
         if path.exists():
-            result = resume(path, splits=splits, watch=watch, guard=self.guard)
+            result = resume(path, splits=splits, watch=watch, hold=self.hold)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-            result = run(cell.config, splits=splits, out=path, watch=watch, guard=self.guard)
+            result = run(cell.config, splits=splits, out=path, watch=watch, hold=self.hold)
         return outcome_of(cell, splits, result, [])
 
     def _traced(self, cell: Cell, watch: Watch) -> Outcome:
@@ -176,15 +174,13 @@ class Cells:
         def look(event: Event) -> None:
             watch(event)
             if isinstance(event, Epoch) and event.valid_mrr is not None:
-                with story.fit.trainer.averaged():
-                    found = evaluate(
-                        story.model, splits["test"], story.known, limits=limits_of(cell.config)
-                    )
-                tested.append(found.metrics.mrr)
+                with setup.trainer.averaged():
+                    tested.append(setup.mrr(splits["test"]))
 
         splits = self.splits(cell.config)
-        story = Story(cell.config, splits, self.guard, look)
-        return outcome_of(cell, splits, story.tell(), tested)
+        setup = set_up(cell.config, splits)
+        result = train_and_test(setup, watch=look, hold=self.hold)
+        return outcome_of(cell, splits, result, tested)
 
 
 def outcome_of(cell: Cell, splits: Splits, result: Run, tested: list[float]) -> Outcome:

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG
-from hyperfact.runs.experiment import Watch
 from hyperfact.runs.studies.cells import Cell, Cells, Outcome
 from hyperfact.runs.studies.recipes import Changes, recipe
 from hyperfact.runs.studies.result_tables import summary, to_csv, to_markdown
 from hyperfact.system.writing import write_atomically
+from hyperfact.training.events import Watch
 
 Budget = Literal["quick", "full"]
 QUICK_EPOCHS = 3
