@@ -78,8 +78,7 @@ ul.clear li::before { content: "\\2713"; color: var(--ok); font-weight: 700; mar
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 14px; width: 100%;
   font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: 5px 10px; border-bottom: 1px solid var(--line);
-  overflow-wrap: anywhere; }
+th, td { text-align: right; padding: 5px 10px; border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 600; }
 th:first-child, td:first-child { text-align: left; }
 footer { margin-top: 40px; font-size: 13px; color: var(--soft); }
