@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, fields
 
 from hyperfact.predict import Predictor
 from hyperfact.serve.app import create_app
-from hyperfact.serve.guard import App, Guard, Receive, Scope, Send
-from hyperfact.serve.http.connection import Limits
+from hyperfact.serve.guard import Guard
+from hyperfact.serve.http.limits import Limits
+from hyperfact.serve.http.messages import App, Receive, Scope, Send
 from hyperfact.serve.http.server import Server, listen
 from hyperfact.serve.opened import Models
 from tests.support.serving import QUESTION, league_path, request
@@ -166,7 +167,7 @@ def test_slow_clients_harm_nobody() -> None:
             writer.close()
 
     run(story)
-    service.turns.close()
+    service.queue.close()
 
 
 def test_no_client_is_waited_for_longer_than_seconds() -> None:
