@@ -1,11 +1,10 @@
 """Where the pages of the service are, and what every page of a model needs."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
-if TYPE_CHECKING:
-    from hyperfact.serve.opened import Served
+from hyperfact.serve.opened import Served
 
 LONGEST = 6000  # characters of an address that a server takes without doubt
 
@@ -32,7 +31,7 @@ def entity_address(home: str, name: str, number: int | None) -> str:
     return plain
 
 
-def frame(served: "Served", here: str) -> dict[str, Any]:
+def frame(served: Served, here: str) -> dict[str, Any]:
     """What every page of a model needs."""
     home, entities = home_of(served.name), served.predictor.entities
 
