@@ -65,7 +65,7 @@ class Running:
         """End it; the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=60)
 
 
 @lru_cache
@@ -130,7 +130,7 @@ class Reply:
         return str(self.json()["error"]["code"])
 
 
-def connect(port: int, timeout: float = 20.0) -> socket.socket:
+def connect(port: int, timeout: float = 60.0) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), timeout=timeout)
 
 

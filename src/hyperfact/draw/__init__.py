@@ -2,7 +2,7 @@
 
 Every function returns a `Picture`, a string that notebooks show. See docs/howto/draw.md.
 
-Order: pages, text, svg, views.
+Order: text, svg, views, pages.
 """
 
 from collections.abc import Callable, Sequence

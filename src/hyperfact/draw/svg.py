@@ -1,8 +1,9 @@
 """The marks of a picture, and the picture itself: SVG that needs nothing from outside."""
 
 from dataclasses import dataclass, field
+from html import escape
 
-from hyperfact.draw.text import fit, is_rtl, visible, width, xml
+from hyperfact.draw.text import fit, is_rtl, visible, width
 
 BOX_HEIGHT, BOX_PAD = 26, 10
 #: Line colours that stay apart on both backgrounds, also for most colour-blind people.
@@ -45,6 +46,10 @@ class Picture(str):
     def _repr_html_(self) -> str:
         return str(self)
 
+    def __html__(self) -> str:
+        """A template takes it as it is: every name in it is escaped."""
+        return str(self)
+
 
 @dataclass
 class Group:
@@ -78,7 +83,7 @@ class Group:
             turn = ' direction="rtl"'
         self.add(
             f'<text x="{x:.1f}" y="{y + 4.5:.1f}" text-anchor="{anchor}"{kind}{turn}>'
-            f"{xml(name)}</text>"
+            f"{escape(name)}</text>"
         )
 
     def line(
@@ -98,7 +103,7 @@ class Group:
         wide = box_width(name, limit)
         css = "box lit" if lit else "box"
         self.add(
-            f'<g><title>{xml(visible(name))}</title><rect class="{css}" x="{x:.1f}" y="{y:.1f}" '
+            f'<g><title>{escape(visible(name))}</title><rect class="{css}" x="{x:.1f}" y="{y:.1f}" '
             f'width="{wide:.1f}" height="{BOX_HEIGHT}" rx="6"/>'
         )
         self.text(x + wide / 2, y + BOX_HEIGHT / 2, text)
@@ -114,7 +119,7 @@ class Group:
         wide = 0.94 * width(text, 12) + width(up, 9)
         left = x - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
         self.add(
-            f'<g><title>{xml(visible(name))}</title><rect class="under" x="{left - 2:.1f}" '
+            f'<g><title>{escape(visible(name))}</title><rect class="under" x="{left - 2:.1f}" '
             f'y="{y - 8:.1f}" width="{wide + 4:.1f}" height="16" rx="4"/>'
         )
         if not up:
@@ -123,7 +128,7 @@ class Group:
             turn = ' direction="rtl"' if is_rtl(text) else ""
             self.add(
                 f'<text class="label" x="{x:.1f}" y="{y + 4.5:.1f}" text-anchor="{anchor}"{turn}>'
-                f'{xml(text)}<tspan dy="-5" font-size="9">{up}</tspan></text>'
+                f'{escape(text)}<tspan dy="-5" font-size="9">{up}</tspan></text>'
             )
         self.add("</g>")
 
@@ -160,7 +165,7 @@ def picture(group: Group, title: str, margin: float = 16, *, styled: bool = True
     inner = "".join(group.marks)
     return Picture(
         f'<svg xmlns="http://www.w3.org/2000/svg" class="hf" role="img" width="{wide:.0f}" '
-        f'height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"><title>{xml(visible(title))}'
+        f'height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"><title>{escape(visible(title))}'
         f'</title>{style}<rect class="back" width="100%" height="100%" rx="8"/>'
         f'<g transform="translate({margin} {margin})">{inner}</g></svg>'
     )

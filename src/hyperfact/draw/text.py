@@ -1,7 +1,6 @@
 """Names made fit for a picture: how wide they are, where to cut them, what cannot be shown."""
 
 import unicodedata
-from html import escape
 
 SIZE = 13  # of names, in pixels
 _JOINERS = "\u200c\u200d"  # invisible, but part of how some scripts are written
@@ -59,8 +58,3 @@ def is_rtl(text: str) -> bool:
         if direction in ("L", "R", "AL"):
             return direction != "L"
     return False
-
-
-def xml(text: str) -> str:
-    """A text for XML."""
-    return escape(text, quote=True)

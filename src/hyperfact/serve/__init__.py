@@ -1,5 +1,8 @@
 """Trained runs over HTTP: a JSON API and a page (extra `serve`).
 
-Order: opened, projection, replies, static_files, wire, batching, openapi, shown, asking, cards,
-exactness, guard, maps, download, entities, http, results, routes, page_routes, app, warm, start.
+The wire (`http`) knows nothing of what is asked; `app` is plain ASGI and runs on any server.
+
+Order: http, opened, projection, replies, requests, static_files, batching, openapi, addresses,
+asking, cards, exactness, guard, maps, download, entities, results, routes, page_routes, app, warm,
+start.
 """

@@ -9,7 +9,7 @@ from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import Question
 from hyperfact.predict import Predictor, RelationQuestion, write_any
 from hyperfact.predict.questions import AnyQuestion
-from hyperfact.serve.shown import Value, address
+from hyperfact.serve.addresses import Value, address
 
 QUALIFIERS = 24  # fields for so many at most
 MOST = 100  # answers on a page

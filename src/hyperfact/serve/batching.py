@@ -38,7 +38,7 @@ class Query:
 Waiting = dict[Query, list["asyncio.Future[bytes]"]]
 
 
-class Turns:
+class AnswerQueue:
     """The queue before the one thread that computes.
 
     Args:

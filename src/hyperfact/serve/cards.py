@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hyperfact.data.stats import Stats, stats_of
+from hyperfact.serve.addresses import frame
 from hyperfact.serve.opened import Served
-from hyperfact.serve.shown import frame
 
 _METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 _TITLES = {"mrr": "MRR", "hits@1": "Hits@1", "hits@3": "Hits@3", "hits@10": "Hits@10"}

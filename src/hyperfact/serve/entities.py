@@ -6,20 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
-from hyperfact.draw import draw_neighbourhood
+from hyperfact.draw import Picture, draw_neighbourhood
 from hyperfact.errors import UserError
 from hyperfact.graph.facts import Fact
+from hyperfact.serve.addresses import LONGEST, address, frame, home_of
 from hyperfact.serve.asking import State, blanked
 from hyperfact.serve.opened import Served
-from hyperfact.serve.shown import LONGEST, address, frame, home_of
 
 _PAGE, _DRAWN = 20, 5
 
 
 @dataclass(frozen=True)
-class Shown:
+class ListedFact:
     """A fact in the list."""
 
     fact: Fact
@@ -50,9 +49,9 @@ def entity_view(served: Served, params: Mapping[str, str]) -> dict[str, Any]:
         "name": name,
         "total": total,
         "offset": offset,
-        "facts": [Shown(fact, split, _links(fact, home)) for split, fact in found],
+        "facts": [ListedFact(fact, split, _links(fact, home)) for split, fact in found],
         "relations": [(served.predictor.relations[r], count) for r, count in relations],
-        "drawing": Markup(_drawing(served, name)),  # every name in it is escaped there
+        "drawing": _drawing(served, name),
         "before": page(max(0, offset - _PAGE)) if offset else None,
         "after": page(offset + _PAGE) if offset + _PAGE < total else None,
     }
@@ -76,13 +75,13 @@ def _offset(text: str) -> int:
     return int(text)
 
 
-def _drawing(served: Served, name: str) -> str:
+def _drawing(served: Served, name: str) -> Picture:
     """A fact of each relation, then others, as far as there is room."""
     near = served.predictor.splits.all.of_entity(name)
     _, firsts = np.unique(near.columns.relation, return_index=True)
     rows = list(dict.fromkeys([*sorted(firsts.tolist()), *range(min(len(near), _DRAWN))]))[:_DRAWN]
-    shown = near.select(np.array(rows, dtype=np.int64))
-    return str(draw_neighbourhood(shown, name, limit=_DRAWN, styled=False))
+    drawn = near.select(np.array(rows, dtype=np.int64))
+    return draw_neighbourhood(drawn, name, limit=_DRAWN, styled=False)
 
 
 def _links(fact: Fact, home: str) -> dict[str, str]:

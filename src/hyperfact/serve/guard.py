@@ -2,8 +2,7 @@
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -15,46 +14,14 @@ from hyperfact.errors import (
     UnknownNameError,
     UserError,
 )
-from hyperfact.serve.batching import to_json
-from hyperfact.serve.wire import WireError
+from hyperfact.serve.http.messages import App, Message, Receive, Scope, Send
+from hyperfact.serve.http.refusals import CODES, RefusedError, error_json, with_common
+from hyperfact.serve.requests import RequestError
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-#: On every response, also on those that no route has made.
-HEADERS: tuple[tuple[bytes, bytes], ...] = (
-    (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        b"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    ),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-)
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?")
-_CODES = {
-    400: "bad_request",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    408: "timeout",
-    413: "too_large",
-    414: "address_too_long",
-    415: "unsupported_media_type",
-    421: "wrong_host",
-    431: "headers_too_large",
-    500: "internal",
-    503: "overloaded",
-}
 _FAMILIES: tuple[tuple[type[HyperfactError], int, str], ...] = (
-    (WireError, 400, "invalid_request"),
+    (RequestError, 400, "invalid_request"),
     (UnknownNameError, 404, "unknown_name"),
     (FactSyntaxError, 400, "bad_question"),
     (UserError, 400, "bad_request"),
@@ -63,37 +30,23 @@ _FAMILIES: tuple[tuple[type[HyperfactError], int, str], ...] = (
 _LOG = logging.getLogger(__name__)
 
 
-class Refusal(HTTPException):
-    """A request that is refused, with a stable code."""
-
-    def __init__(self, status: int, message: str, *, code: str | None = None) -> None:
-        super().__init__(status, message)
-        self.code = code or _CODES[status]
-
-
 def error_body(error: Exception) -> bytes:
-    """The body of every error."""
+    """What a client reads of an error, as JSON."""
     _, code, message, _ = _described(error)
-    return to_json({"error": {"code": code, "message": " ".join(message.split())[:1000]}})
+    return error_json(code, message)
 
 
-def error_response(error: Exception) -> Response:
-    """What a client hears of an error."""
-    status, _, _, extra = _described(error)
-    return Response(error_body(error), status, headers=extra, media_type="application/json")
-
-
-def _described(error: Exception) -> tuple[int, str, str, dict[str, str]]:
+def _described(error: Exception) -> tuple[int, str, str, Mapping[str, str]]:
+    """Status, code, message and further headers."""
+    if isinstance(error, RefusedError):
+        return error.status, CODES[error.status], error.message, error.headers
     if isinstance(error, HTTPException):
-        code = getattr(error, "code", _CODES.get(error.status_code, "error"))
-        extra = dict(error.headers or {})
-        if error.status_code == 503:
-            extra["retry-after"] = "1"
-        return error.status_code, code, error.detail, extra
+        code = CODES.get(error.status_code, "error")
+        return error.status_code, code, error.detail, error.headers or {}
     for family, status, code in _FAMILIES:
         if isinstance(error, family):
             return status, code, str(error), {}
-    return 500, "internal", "something went wrong here; the log of the service says what", {}
+    return 500, CODES[500], "something went wrong here; the log of the service says what", {}
 
 
 class Guard:
@@ -125,7 +78,7 @@ class Guard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = complete(message.get("headers", ()))
+                message["headers"] = with_common(message.get("headers", ()))
             await send(message)
 
         scope["app"] = self  # so that the router raises, and every error is written here
@@ -142,7 +95,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         if self.in_work >= self.at_once:
-            raise Refusal(503, f"{self.at_once} requests are in work; try again in a second")
+            raise RefusedError(503, f"{self.at_once} requests are in work; try again in a second")
         self.in_work += 1
         try:
             await self.app(scope, receive, send)
@@ -155,7 +108,8 @@ class Guard:
             name == b"accept" and b"text/html" in value for name, value in scope["headers"]
         )
         if self._page is None or not for_people or scope["path"].startswith("/api"):
-            return error_response(error)
+            body = error_body(error)
+            return Response(body, status, headers=extra, media_type="application/json")
         response = self._page(status, message)
         response.headers.update(extra)
         return response
@@ -168,21 +122,13 @@ class Guard:
         host = headers.get(b"host", [])
         found = _HOST.fullmatch(host[0]) if len(host) == 1 else None
         if found is None:
-            raise Refusal(400, "the Host header is missing or malformed")
+            raise RefusedError(400, "the Host header is missing or malformed")
         if found.group(1).lower() not in self.hosts:
-            raise Refusal(421, "this service does not answer for that host (--allow-host)")
+            raise RefusedError(421, "this service does not answer for that host (--allow-host)")
         for origin in headers.get(b"origin", []):
             if origin.lower() not in {f"{s}://{host[0].lower()}" for s in ("http", "https")}:
-                raise Refusal(403, "requests of other sites are refused")
+                raise RefusedError(403, "requests of other sites are refused")
         site, mode = (headers.get(n, [""])[-1] for n in (b"sec-fetch-site", b"sec-fetch-mode"))
         followed = site == "same-site" and mode == "navigate" and scope["method"] == "GET"
         if site not in ("", "same-origin", "none") and not followed:
-            raise Refusal(403, "requests of other sites are refused")
-
-
-def complete(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Headers of a response with those that every response has."""
-    given = [(name.lower(), value) for name, value in headers]
-    names = {name for name, _ in given}
-    extra = [] if b"cache-control" in names else [(b"cache-control", b"no-store")]
-    return [*given, *extra, *HEADERS]
+            raise RefusedError(403, "requests of other sites are refused")

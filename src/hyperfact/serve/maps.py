@@ -4,9 +4,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from hyperfact.serve.addresses import entity_address, frame, home_of
 from hyperfact.serve.opened import Served
 from hyperfact.serve.projection import Point, Projection, projection
-from hyperfact.serve.shown import entity_address, frame, home_of
 
 COLOURS = 9  # the last one is for all other groups
 WIDTH, MARGIN, LEAST = 1000.0, 24.0, 420.0  # of the drawing; it is at least so high

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from hyperfact import __version__
-from hyperfact.serve import replies, wire
+from hyperfact.serve import replies, requests
 
 _REF = "#/components/schemas/{model}"
 _MODEL = "/api/models/{model}"
@@ -27,20 +27,26 @@ class Operation:
 
 
 OPERATIONS = (
-    Operation("get", "/api/health", "whether the service answers", wire.Query, replies.Health),
-    Operation("get", "/api/models", "the runs", wire.Query, replies.ModelList),
-    Operation("get", f"{_MODEL}/search", "search names", wire.Search, replies.NameList),
-    Operation("get", f"{_MODEL}/facts", "facts of an entity", wire.Facts, replies.FactList),
+    Operation("get", "/api/health", "whether the service answers", requests.Query, replies.Health),
+    Operation("get", "/api/models", "the runs", requests.Query, replies.ModelList),
+    Operation("get", f"{_MODEL}/search", "search names", requests.Search, replies.NameList),
+    Operation("get", f"{_MODEL}/facts", "facts of an entity", requests.Facts, replies.FactList),
     Operation(
-        "get", f"{_MODEL}/slots", "attributes of a relation", wire.Slots, replies.AttributeList
+        "get", f"{_MODEL}/slots", "attributes of a relation", requests.Slots, replies.AttributeList
     ),
-    Operation("get", f"{_MODEL}/map", "names in two dimensions", wire.Query, replies.MapReply),
-    Operation("post", f"{_MODEL}/predict", "answer a question", wire.Predict, replies.AnswerList),
+    Operation("get", f"{_MODEL}/map", "names in two dimensions", requests.Query, replies.MapReply),
     Operation(
-        "post", f"{_MODEL}/explain", "explain an answer", wire.Explain, replies.ExplanationReply
+        "post", f"{_MODEL}/predict", "answer a question", requests.Predict, replies.AnswerList
     ),
-    Operation("post", f"{_MODEL}/what-if", "change a question", wire.WhatIf, replies.WhatIfReply),
-    Operation("post", f"{_MODEL}/batch", "answer many questions", wire.Batch, replies.BatchReply),
+    Operation(
+        "post", f"{_MODEL}/explain", "explain an answer", requests.Explain, replies.ExplanationReply
+    ),
+    Operation(
+        "post", f"{_MODEL}/what-if", "change a question", requests.WhatIf, replies.WhatIfReply
+    ),
+    Operation(
+        "post", f"{_MODEL}/batch", "answer many questions", requests.Batch, replies.BatchReply
+    ),
 )
 
 

@@ -6,7 +6,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from hyperfact.draw.pages.environment import render
 from hyperfact.errors import HyperfactError, UnknownNameError, UserError
+from hyperfact.serve.addresses import frame, home_of, reason
 from hyperfact.serve.asking import State, question_of_form
 from hyperfact.serve.cards import card_of
 from hyperfact.serve.download import answers_csv, file_name
@@ -14,7 +16,6 @@ from hyperfact.serve.entities import entity_view
 from hyperfact.serve.maps import map_view
 from hyperfact.serve.opened import Served
 from hyperfact.serve.results import ask_view, changed_by_form, refused_view
-from hyperfact.serve.shown import frame, home_of, reason, render
 from hyperfact.serve.static_files import static_address, static_files
 
 Models = Mapping[str, Served]
@@ -30,7 +31,7 @@ def pages(models: Models) -> list[Route]:
         if len(models) == 1:
             return RedirectResponse(home_of(next(iter(models))), status_code=303)
         cards = {name: served.card() for name, served in models.items()}
-        return page("start.html", cards=cards, model=None, here="start")
+        return page("start.html", cards=cards, home_of=home_of, model=None, here="start")
 
     def of_model(endpoint: Endpoint) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:

@@ -11,9 +11,9 @@ from hyperfact.predict.answers import Request
 from hyperfact.predict.explain import Change, Explanation, WhatIf, explain, read_change
 from hyperfact.predict.questions import AnyQuestion
 from hyperfact.predict.whatif import whatif
+from hyperfact.serve.addresses import LONGEST, entity_address, frame, home_of, reason
 from hyperfact.serve.asking import Form, State, examples, form_of, question_of
 from hyperfact.serve.opened import Served
-from hyperfact.serve.shown import LONGEST, entity_address, frame, home_of, reason
 
 _SUGGESTED = 6
 

@@ -12,9 +12,10 @@ from starlette.routing import Route
 from hyperfact.errors import HyperfactError
 from hyperfact.predict.explain import explain
 from hyperfact.predict.whatif import whatif
-from hyperfact.serve import wire
-from hyperfact.serve.batching import WIDEST, Query, Turns, to_json
-from hyperfact.serve.guard import Refusal, error_body
+from hyperfact.serve import requests
+from hyperfact.serve.batching import WIDEST, AnswerQueue, Query, to_json
+from hyperfact.serve.guard import error_body
+from hyperfact.serve.http.refusals import RefusedError
 from hyperfact.serve.openapi import document
 from hyperfact.serve.opened import Found, Models, Served
 from hyperfact.serve.projection import projection
@@ -28,11 +29,11 @@ class Api:
 
     Args:
         models: The runs.
-        turns: Where answers are computed.
+        queue: Where answers are computed.
     """
 
-    def __init__(self, models: Models, turns: Turns) -> None:
-        self.models, self.turns = models, turns
+    def __init__(self, models: Models, queue: AnswerQueue) -> None:
+        self.models, self.queue = models, queue
 
     def routes(self) -> list[Route]:
         """All of them; there is nothing that changes a run or the service."""
@@ -59,29 +60,29 @@ class Api:
 
     async def health(self, request: Http) -> Response:
         """Whether the service answers."""
-        _query(wire.Query, request)
+        _query(requests.Query, request)
         return _json({"status": "ok"})
 
     async def openapi(self, request: Http) -> Response:
         """The description of all this."""
-        _query(wire.Query, request)
+        _query(requests.Query, request)
         return _json(document())
 
     async def list_models(self, request: Http) -> Response:
         """The runs."""
-        _query(wire.Query, request)
+        _query(requests.Query, request)
         return _json({"models": [served.card() for served in self.models.values()]})
 
     async def search(self, request: Http) -> Response:
         """Names."""
-        served, asked = self._served(request), _query(wire.Search, request)
-        found = await self.turns.look(lambda: served.search(asked.kind, asked.q, asked.limit))
+        served, asked = self._served(request), _query(requests.Search, request)
+        found = await self.queue.look(lambda: served.search(asked.kind, asked.q, asked.limit))
         return _json({"names": _found(found)})
 
     async def facts(self, request: Http) -> Response:
         """The facts of an entity."""
-        served, asked = self._served(request), _query(wire.Facts, request)
-        total, facts = await self.turns.look(
+        served, asked = self._served(request), _query(requests.Facts, request)
+        total, facts = await self.queue.look(
             lambda: served.facts_of(asked.entity, asked.offset, asked.limit)
         )
         rows = [
@@ -99,38 +100,38 @@ class Api:
 
     async def slots(self, request: Http) -> Response:
         """The attributes of a relation."""
-        served, asked = self._served(request), _query(wire.Slots, request)
-        found = await self.turns.look(lambda: served.attributes_of(asked.relation))
+        served, asked = self._served(request), _query(requests.Slots, request)
+        found = await self.queue.look(lambda: served.attributes_of(asked.relation))
         return _json({"attributes": _found(found)})
 
     async def show_map(self, request: Http) -> Response:
         """All names in two dimensions."""
         served = self._served(request)
-        _query(wire.Query, request)
+        _query(requests.Query, request)
 
         def compute() -> bytes:
             return to_json(projection(served.predictor).as_dict())
 
-        return _bytes(await self.turns.run(served, compute))
+        return _bytes(await self.queue.run(served, compute))
 
     async def predict(self, request: Http) -> Response:
         """The best answers to a question."""
-        served, asked = self._served(request), await _body(wire.Predict, request)
-        return _bytes(await self.turns.ask(served, Query(asked.question, asked.request)))
+        served, asked = self._served(request), await _body(requests.Predict, request)
+        return _bytes(await self.queue.ask(served, Query(asked.question, asked.request)))
 
     async def explain(self, request: Http) -> Response:
         """What speaks for an answer."""
-        served, asked = self._served(request), await _body(wire.Explain, request)
+        served, asked = self._served(request), await _body(requests.Explain, request)
 
         def compute() -> bytes:
             found = explain(served.predictor, asked.question, asked.answer, count=asked.count)
             return to_json(found.as_dict())
 
-        return _bytes(await self.turns.run(served, compute))
+        return _bytes(await self.queue.run(served, compute))
 
     async def what_if(self, request: Http) -> Response:
         """The same question with other qualifiers."""
-        served, asked = self._served(request), await _body(wire.WhatIf, request)
+        served, asked = self._served(request), await _body(requests.WhatIf, request)
 
         def compute() -> bytes:
             found = whatif(
@@ -138,17 +139,17 @@ class Api:
             )
             return to_json(found.as_dict())
 
-        return _bytes(await self.turns.run(served, compute))
+        return _bytes(await self.queue.run(served, compute))
 
     async def batch(self, request: Http) -> Response:
         """Many questions; between its turns those of others are answered."""
-        served, asked = self._served(request), await _body(wire.Batch, request)
+        served, asked = self._served(request), await _body(requests.Batch, request)
         queries = [Query(text, asked.request) for text in asked.questions]
         different = list(dict.fromkeys(queries))
         parts: dict[Query, bytes] = {}
         for start in range(0, len(different), WIDEST):
             some = different[start : start + WIDEST]
-            waiting = [self.turns.ask(served, query) for query in some]
+            waiting = [self.queue.ask(served, query) for query in some]
             found = await asyncio.gather(*waiting, return_exceptions=True)
             parts.update(zip(some, map(_part, found), strict=True))
         return _bytes(b'{"answers":[' + b",".join(parts[q] for q in queries) + b"]}")
@@ -167,16 +168,16 @@ def _part(found: bytes | BaseException) -> bytes:
 
 
 def _query(shape: type[Shape], request: Http) -> Shape:
-    return wire.read_query(shape, request.query_params.multi_items())
+    return requests.read_query(shape, request.query_params.multi_items())
 
 
 async def _body(shape: type[Shape], request: Http) -> Shape:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refusal(415, "the content type of a request is application/json")
+        raise RefusedError(415, "the content type of a request is application/json")
     if request.query_params:
-        raise wire.WireError("this address takes no parameters; they belong into the body")
-    return wire.read_body(shape, await request.body())
+        raise requests.RequestError("this address takes no parameters; they belong into the body")
+    return requests.read_body(shape, await request.body())
 
 
 def _found(found: Sequence[Found]) -> list[dict[str, Any]]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from importlib.resources import files
 
+from hyperfact.draw.pages.environment import static_content
 from hyperfact.draw.svg import STYLE
 
 _TYPES = {
@@ -13,7 +13,10 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_NAMES = ("page.css", "parts.css", "names.js", "question.js", "page.js", "map.js", "mark.svg")
+_NAMES = (
+    *("page.css", "service.css", "parts.css", "mark.svg"),
+    *("names.js", "question.js", "page.js", "map.js"),
+)
 _DRAWING = "drawing.css"
 
 
@@ -39,8 +42,7 @@ class StaticFile:
 @lru_cache
 def static_files() -> Mapping[str, StaticFile]:
     """Every file by its name; read once."""
-    folder = files("hyperfact.serve") / "static"
-    contents = {name: (folder / name).read_bytes() for name in _NAMES}
+    contents = {name: static_content(name) for name in _NAMES}
     contents[_DRAWING] = STYLE.encode("utf-8")
     return {
         name: StaticFile(name, content, _TYPES["." + name.rpartition(".")[2]])

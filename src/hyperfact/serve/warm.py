@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from hyperfact.draw.pages.environment import environment
 from hyperfact.graph.facts import show
 from hyperfact.serve.app import Service
 from hyperfact.serve.batching import to_json
 from hyperfact.serve.exactness import same_together
 from hyperfact.serve.http.exchange import answered
 from hyperfact.serve.opened import Served
-from hyperfact.serve.shown import templates
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,8 @@ class Call:
 
 async def warm(service: Service) -> None:
     """Ask the routes of every run once; the map is left, for it takes long and needs no file."""
-    environment = templates()
-    for name in environment.list_templates():
-        environment.get_template(name)
+    for name in environment().list_templates():
+        environment().get_template(name)
     for path in ("/", "/api/health", "/api/models", "/api/openapi.json", "/no/such/page"):
         await _ask(service, Call(path))
     for served in service.models.values():

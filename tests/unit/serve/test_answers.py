@@ -176,18 +176,13 @@ def crowded() -> Any:
 async def ask_at_once(port: int, bodies: list[bytes]) -> list[bytes]:
     async def one(body: bytes) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        await ready.wait()
         writer.write(request("POST", "/api/models/league/predict", body, {"Connection": "close"}))
         data = await reader.read()
         writer.close()
         assert data.startswith(b"HTTP/1.1 200"), data[:500]
         return data.partition(b"\r\n\r\n")[2]
 
-    ready = asyncio.Event()
-    tasks = [asyncio.create_task(one(body)) for body in bodies]
-    await asyncio.sleep(0.5)
-    ready.set()
-    return await asyncio.gather(*tasks)
+    return await asyncio.gather(*(one(body) for body in bodies))
 
 
 def test_a_thousand_equal_questions_get_the_same_bytes(

@@ -1,5 +1,6 @@
 """Hosts, origins, headers, routes, and names that look like paths."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pytest
 
 from hyperfact.predict import Predictor
 from hyperfact.serve.app import create_app
-from hyperfact.serve.guard import HEADERS
+from hyperfact.serve.http.messages import Message
+from hyperfact.serve.http.refusals import HEADERS
 from hyperfact.serve.opened import Models
 from hyperfact.serve.start import is_loopback
 from tests.support.serving import QUESTION, Reply, get, league_path, post, request, send, shared
@@ -47,8 +49,36 @@ def test_there_are_these_routes_and_no_other() -> None:
         for route in service.routes
         for method in (route.methods or set()) - {"HEAD"}
     }
-    service.turns.close()
+    service.queue.close()
     assert found == ROUTES
+
+
+def test_the_app_runs_on_any_asgi_server() -> None:
+    """A body may come in pieces, and a server may ask whether the app has a lifespan."""
+    service = create_app(Models({"league": Predictor.load(league_path())}))
+    body = json.dumps({"question": QUESTION}).encode()
+    pieces = [(body[:9], True), (body[9:], False)]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        part, more = pieces.pop(0)
+        return {"type": "http.request", "body": part, "more_body": more}
+
+    async def send_(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        **{"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST"},
+        **{"path": "/api/models/league/predict", "query_string": b"", "root_path": ""},
+        "headers": [(b"host", b"localhost"), (b"content-type", b"application/json")],
+    }
+    asyncio.run(service(scope, receive, send_))
+    assert sent[0]["status"] == 200
+    assert set(HEADERS) <= set(sent[0]["headers"])
+    assert json.loads(b"".join(message.get("body", b"") for message in sent[1:]))["answers"]
+    with pytest.raises(RuntimeError, match="no lifespan here"):
+        asyncio.run(service({"type": "lifespan"}, receive, send_))
+    service.queue.close()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every HTML page and report.
+"""Every HTML page and report: one set of templates, one look.
 
-Order: style, html, audit_page, report.
+Order: filters, environment, audit_page, report.
 """

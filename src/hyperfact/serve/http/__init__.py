@@ -1,4 +1,4 @@
 """The wire: sockets, deadlines and bounds, apart from what is asked.
 
-Order: exchange, logs, connection, server.
+Order: messages, limits, refusals, exchange, logs, connection, server.
 """

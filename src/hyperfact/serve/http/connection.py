@@ -9,32 +9,18 @@ import socket
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import h11
 
-from hyperfact.serve.guard import App, Refusal
-from hyperfact.serve.http.exchange import Response, address_of, answered, refused
+from hyperfact.serve.http.exchange import address_of, answered
+from hyperfact.serve.http.limits import Limits
 from hyperfact.serve.http.logs import line
+from hyperfact.serve.http.messages import App, Response
+from hyperfact.serve.http.refusals import RefusedError, refused
 
 _READ = 16_384
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one client may take."""
-
-    idle: float = 5.0  # seconds until the first byte of a request
-    request: float = 9.0  # seconds for the rest of it
-    response: float = 10.0  # seconds to take the response
-    linger: float = 0.5  # seconds in which the rest of a refused request is thrown away
-    header_bytes: int = 32_768
-    headers: int = 100
-    target: int = 8_192  # bytes of the address
-    body: int = 2**20
-    chunks: int = 4_096  # pieces of a body
 
 
 class ClientGoneError(Exception):
@@ -79,10 +65,10 @@ class Connection:
         finally:
             self._writer.close()
 
-    async def refuse(self, refusal: Refusal) -> None:
+    async def refuse(self, error: RefusedError) -> None:
         """Answer nothing but this."""
         with suppress(OSError, TimeoutError):
-            await self._write(refused(refusal), "GET", close=True)
+            await self._write(refused(error), "GET", close=True)
             await self._linger()
         self._writer.close()
 
@@ -110,9 +96,9 @@ class Connection:
             whole = True
             response = await self._ask(request, body)
         except TimeoutError:
-            response = refused(Refusal(408, "the request did not arrive in time"))
-        except Refusal as refusal:
-            response = refused(refusal)
+            response = refused(RefusedError(408, "the request did not arrive in time"))
+        except RefusedError as error:
+            response = refused(error)
         method = request.method.decode("latin-1") if request else "-"
         target = request.target.decode("latin-1") if request else "-"
         close = self.closing or not whole or self._http.their_state is h11.MUST_CLOSE
@@ -158,24 +144,24 @@ class Connection:
                 self._http.receive_data(data)
         except h11.RemoteProtocolError as error:
             if error.error_status_hint == 431:
-                raise Refusal(
+                raise RefusedError(
                     431, f"headers have at most {self._limits.header_bytes:,} bytes"
                 ) from None
-            raise Refusal(400, "this is not a well-formed HTTP/1.1 request") from None
+            raise RefusedError(400, "this is not a well-formed HTTP/1.1 request") from None
 
     async def _head(self) -> h11.Request:
         event = await self._event()
         if not isinstance(event, h11.Request):
             raise ClientGoneError
         if event.http_version not in (b"1.0", b"1.1"):
-            raise Refusal(400, "the service speaks HTTP/1.1")
+            raise RefusedError(400, "the service speaks HTTP/1.1")
         names = [name for name, _ in event.headers]
         if len(names) > self._limits.headers:
-            raise Refusal(431, f"more than {self._limits.headers} headers")
+            raise RefusedError(431, f"more than {self._limits.headers} headers")
         if len(event.target) > self._limits.target:
-            raise Refusal(414, f"the address is longer than {self._limits.target} bytes")
+            raise RefusedError(414, f"the address is longer than {self._limits.target} bytes")
         if b"transfer-encoding" in names and b"content-length" in names:
-            raise Refusal(400, "a body has a length or is chunked, not both")
+            raise RefusedError(400, "a body has a length or is chunked, not both")
         for name, value in event.headers:
             if name == b"content-length" and int(value) > self._limits.body:
                 raise self._too_large()
@@ -192,8 +178,8 @@ class Connection:
                 raise self._too_large()
         return b"".join(parts)
 
-    def _too_large(self) -> Refusal:
-        return Refusal(413, f"a body has at most {self._limits.body:,} bytes in few pieces")
+    def _too_large(self) -> RefusedError:
+        return RefusedError(413, f"a body has at most {self._limits.body:,} bytes in few pieces")
 
     async def _ask(self, request: h11.Request, body: bytes) -> Response:
         """Let the app answer."""

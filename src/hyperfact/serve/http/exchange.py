@@ -1,22 +1,13 @@
 """A whole request to the app, and its whole response."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from hyperfact.serve.guard import App, Message, Refusal, complete, error_response
+from hyperfact.serve.http.messages import App, Message, Response
+from hyperfact.serve.http.refusals import RefusedError
 
 _LENGTH = b"content-length"  # whoever writes the response knows it
-
-
-@dataclass(frozen=True)
-class Response:
-    """A whole response."""
-
-    status: int
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
 
 
 async def answered(app: App, scope: dict[str, Any], body: bytes) -> Response:
@@ -43,30 +34,23 @@ async def answered(app: App, scope: dict[str, Any], body: bytes) -> Response:
     return Response(heads[0]["status"], headers, b"".join(parts))
 
 
-def refused(refusal: Refusal) -> Response:
-    """The response to a request that the app never sees."""
-    made = error_response(refusal)
-    headers = [(name, value) for name, value in made.raw_headers if name != _LENGTH]
-    return Response(refusal.status_code, complete(headers), bytes(made.body))
-
-
 def address_of(target: bytes) -> dict[str, Any]:
     """Path and query of an address.
 
     Raises:
-        Refusal: It is none: not from the root, not UTF-8, or with what no address here has.
+        RefusedError: It is none: not from the root, not UTF-8, or with what no address here has.
     """
     path, _, query = target.partition(b"?")
     if not path.startswith(b"/"):
-        raise Refusal(400, "an address begins with /")
+        raise RefusedError(400, "an address begins with /")
     try:
         target.decode("ascii")
         text = unquote_to_bytes(path).decode("utf-8")
         unquote_to_bytes(query).decode("utf-8")
     except UnicodeDecodeError:
-        raise Refusal(400, "an address is ASCII, anything else in it UTF-8 after %") from None
+        raise RefusedError(400, "an address is ASCII, anything else in it UTF-8 after %") from None
     if "\\" in text or "#" in text or not text.isprintable():
-        raise Refusal(400, "the address holds characters that no address here has")
+        raise RefusedError(400, "the address holds characters that no address here has")
     if any(part in (".", "..") for part in text.split("/")):
-        raise Refusal(400, "the address holds . or .. as a step")
+        raise RefusedError(400, "the address holds . or .. as a step")
     return {"path": text, "raw_path": path, "query_string": query}

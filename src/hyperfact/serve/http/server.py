@@ -8,8 +8,10 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from hyperfact.errors import UserError
-from hyperfact.serve.guard import App, Refusal
-from hyperfact.serve.http.connection import Connection, Limits
+from hyperfact.serve.http.connection import Connection
+from hyperfact.serve.http.limits import Limits
+from hyperfact.serve.http.messages import App
+from hyperfact.serve.http.refusals import RefusedError
 
 _SENT = 2**18  # bytes that the system keeps for a client who reads slowly
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -71,7 +73,7 @@ class Server:
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT)
         client = Connection(self._app, reader, writer, limits=self._limits, log=self._log)
         if len(self._clients) >= self._most:
-            await client.refuse(Refusal(503, f"{self._most} clients are connected; try again"))
+            await client.refuse(RefusedError(503, f"{self._most} clients are connected; try again"))
             return
         task = asyncio.current_task()
         assert task is not None, "a callback of the server runs as a task"

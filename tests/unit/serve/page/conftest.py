@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from tests.support.serving import league_path, start
 from tests.unit.serve.page.hostile import hostile_run
 from tests.unit.serve.page.watched import Watch, watched
 from tools.system import find_browser
+
+expect.set_options(timeout=60_000)  # milliseconds; a busy machine is no failure
 
 
 @pytest.fixture(scope="module")

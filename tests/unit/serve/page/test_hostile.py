@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, expect
 
+from hyperfact.draw.pages.filters import short
 from hyperfact.graph.facts import show
-from hyperfact.serve.shown import short
 from tests.unit.serve.page.hostile import PAYLOADS, RELATIONS, SHORT
 from tests.unit.serve.page.watched import Watch, watched
 

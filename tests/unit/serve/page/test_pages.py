@@ -6,11 +6,13 @@ from html.parser import HTMLParser
 
 import pytest
 
+from hyperfact.data.audit import percent
+from hyperfact.draw.pages.filters import figure, short, times
 from hyperfact.predict import Predictor
+from hyperfact.serve.addresses import address, entity_address
 from hyperfact.serve.app import Service, create_app
 from hyperfact.serve.download import file_name, harmless
 from hyperfact.serve.opened import Models
-from hyperfact.serve.shown import address, entity_address, figure, percent, short, times
 from hyperfact.serve.static_files import static_files
 from tests.support.asgi import Reply, get
 from tests.support.serving import league_path
@@ -164,8 +166,10 @@ PAIRS = [
     *(("ink", ground) for ground in ("paper", "card", "deep", "accent-soft", "blank-soft")),
     *(("soft", ground) for ground in ("paper", "card", "deep")),
     *(("accent", ground) for ground in ("paper", "card", "accent-soft")),
-    *(("blank", "blank-soft"), ("good", "good-soft"), ("bad", "card"), ("accent-ink", "accent")),
+    *(("blank", "blank-soft"), ("good", "good-soft"), ("bad", "card"), ("bad", "bad-soft")),
+    ("accent-ink", "accent"),
 ]
+CURVES = ("c0", "c3", "c4", "c8")  # of the charts in reports
 
 
 def luminance(colour: str) -> float:
@@ -186,3 +190,6 @@ def test_text_stands_out_from_its_ground(scheme: str) -> None:
     for ink, ground in PAIRS:
         low, high = sorted((luminance(colours[ink]), luminance(colours[ground])))
         assert (high + 0.05) / (low + 0.05) >= 4.5, (ink, ground)
+    for line in CURVES:
+        low, high = sorted((luminance(colours[line]), luminance(colours["card"])))
+        assert (high + 0.05) / (low + 0.05) >= 3.0, line

@@ -50,7 +50,7 @@ def watched(
 ) -> Iterator[Watch]:
     """A new window; at its end nothing may have gone wrong."""
     context = browser.new_context(viewport={"width": width, "height": height}, **options)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)
     context.add_init_script(_NOTE_VIOLATIONS)
     found = Watch(context.new_page(), site)
     page = found.page

@@ -1,4 +1,4 @@
-"""Requests as they come over the wire: strict JSON and checked fields."""
+"""The shapes of what the JSON API is asked: strict JSON and checked fields."""
 
 import json
 from typing import Annotated, Any, Literal, TypeVar
@@ -22,13 +22,13 @@ KnownWay = Annotated[
 Count = Annotated[int, Field(ge=1, le=1000, description="how many answers")]
 
 
-class Wire(BaseModel):
+class Body(BaseModel):
     """Every field is checked, and no other is taken."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class Predict(Wire):
+class Predict(Body):
     """A question."""
 
     question: QuestionText
@@ -42,7 +42,7 @@ class Predict(Wire):
         return Request(self.k, self.known, self.range)
 
 
-class Explain(Wire):
+class Explain(Body):
     """A question and the answer to explain."""
 
     question: QuestionText
@@ -50,7 +50,7 @@ class Explain(Wire):
     count: int = Field(5, ge=1, le=50, description="supporting facts, and paths")
 
 
-class WhatIf(Wire):
+class WhatIf(Body):
     """A question and how it is to be changed."""
 
     question: QuestionText
@@ -61,7 +61,7 @@ class WhatIf(Wire):
     known: KnownWay = "mark"
 
 
-class Batch(Wire):
+class Batch(Body):
     """Many questions."""
 
     questions: list[QuestionText] = Field(max_length=1000)
@@ -111,7 +111,7 @@ class Slots(Query):
     relation: Text
 
 
-class WireError(UserError):
+class RequestError(UserError):
     """A request that is not what the interface takes."""
 
 
@@ -122,7 +122,7 @@ def read_body(shape: type[Shape], body: bytes) -> Shape:
     """A request from the bytes of its body.
 
     Raises:
-        WireError: No JSON, or JSON of another shape.
+        RequestError: No JSON, or JSON of another shape.
     """
     return _checked(shape, _json(body))
 
@@ -131,7 +131,7 @@ def read_query(shape: type[Shape], pairs: list[tuple[str, str]]) -> Shape:
     """A request from the parameters of an address.
 
     Raises:
-        WireError: A parameter that stands twice, is unknown, missing or wrong.
+        RequestError: A parameter that stands twice, is unknown, missing or wrong.
     """
     return _checked(shape, _unique(pairs))
 
@@ -140,24 +140,24 @@ def _json(body: bytes) -> Any:
     try:
         return json.loads(body.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse)
     except UnicodeDecodeError:
-        raise WireError("the body is not UTF-8") from None
+        raise RequestError("the body is not UTF-8") from None
     except RecursionError:
-        raise WireError("the body is nested too deeply") from None
-    except WireError:
+        raise RequestError("the body is nested too deeply") from None
+    except RequestError:
         raise
     except ValueError:
-        raise WireError("the body is not JSON") from None
+        raise RequestError("the body is not JSON") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise WireError("a name stands twice")
+        raise RequestError("a name stands twice")
     return found
 
 
 def _refuse(text: str) -> None:
-    raise WireError(f"{text} is not JSON")
+    raise RequestError(f"{text} is not JSON")
 
 
 def _checked(shape: type[Shape], value: Any) -> Shape:
@@ -167,4 +167,4 @@ def _checked(shape: type[Shape], value: Any) -> Shape:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])[:80]
         where = f"{ascii(place)[1:-1]}: " if place else ""
-        raise WireError(f"{where}{first['msg'][:200]}") from None
+        raise RequestError(f"{where}{first['msg'][:200]}") from None
