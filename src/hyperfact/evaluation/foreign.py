@@ -14,7 +14,7 @@ from hyperfact.evaluation.result import Evaluation
 from hyperfact.graph.facts import Slot
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import Queries
-from hyperfact.graph.ragged import Array, Places, owners_of
+from hyperfact.graph.ragged import Array, Places, find, owners_of
 
 Missing = Literal["error", "worst"]
 
@@ -92,11 +92,7 @@ class _Silent:
     def holds(self, row: Array, entity: Array) -> Array:  # (pairs,) bool
         """Whether each entity is silent in each query."""
         pairs = np.sort(owners_of(self.offsets) * self.size + self.entities)
-        asked = row * self.size + entity
-        if not len(pairs):
-            return np.zeros(len(asked), dtype=bool)
-        at = np.minimum(np.searchsorted(pairs, asked), len(pairs) - 1)
-        return np.asarray(pairs[at] == asked)
+        return find(pairs, row * self.size + entity)[1]
 
 
 def _rows_of(queries: Queries, given: ScoredCandidates | GivenRanks) -> Array:
@@ -104,8 +100,8 @@ def _rows_of(queries: Queries, given: ScoredCandidates | GivenRanks) -> Array:
     width = int(max(queries.slot.max(initial=0), given.slot.max(initial=0))) + 1
     keys = queries.fact * width + queries.slot  # rising, because queries stand fact after fact
     asked = given.fact.astype(np.int64) * width + given.slot
-    at = np.minimum(np.searchsorted(keys, asked), max(0, len(keys) - 1))
-    return np.where(keys[at] == asked, at, -1) if len(keys) else np.full(len(asked), -1)
+    at, there = find(keys, asked)
+    return np.where(there, at, -1)
 
 
 def _check_complete(graph: HKG, queries: Queries, rows: Array) -> None:

@@ -15,7 +15,7 @@ from hyperfact.models.decoders import DECODERS
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.unseen import Roles
-from hyperfact.predict.cache import Sidecar, check_same
+from hyperfact.predict.cache import RunCache, check_same
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import (
     VECTORS,
@@ -29,14 +29,14 @@ from hyperfact.runs.build import load_data, precision_of, training_facts
 
 
 @dataclass(frozen=True)
-class Parts:
+class LoadedRun:
     """A run as it was read."""
 
     stored: Stored
     config: ExperimentConfig
     splits: Splits
     scorer: Scorer
-    sidecar: Sidecar
+    cache: RunCache
 
     @property
     def weights(self) -> Mapping[str, Tensor]:
@@ -53,22 +53,22 @@ class Parts:
         model.load_state_dict(self.weights)
 
 
-def read_parts(path: Path, *, splits: Splits | None, data_dir: Path | None) -> Parts:
-    """Read a run; its facts come from its sidecar, else from its dataset."""
+def load_run(path: Path, *, splits: Splits | None, data_dir: Path | None) -> LoadedRun:
+    """Read a run; its facts come from its cache, else from its dataset."""
     stored = read_run(path)
     config = ExperimentConfig.from_toml(stored.config)
     if data_dir is not None:
         data = config.data.model_copy(update={"data_dir": str(data_dir)})
         config = config.model_copy(update={"data": data})
-    sidecar = Sidecar(path, stored.manifest)
-    kept = sidecar.facts(stored.entities, stored.relations) if splits is None else None
+    cache = RunCache(path, stored.manifest)
+    kept = cache.facts(stored.entities, stored.relations) if splits is None else None
     if kept is None:
         kept = splits if splits is not None else load_data(config)
         check_same(kept, stored.manifest, path)
         if kept.entities != stored.entities or kept.relations != stored.relations:
             raise DataError(f"{path}: names or their order are not those of the run")
-        sidecar.keep_facts(kept)
-    return Parts(stored, config, kept, _scorer(stored, config, kept), sidecar)
+        cache.keep_facts(kept)
+    return LoadedRun(stored, config, kept, _scorer(stored, config, kept), cache)
 
 
 def _scorer(stored: Stored, config: ExperimentConfig, splits: Splits) -> Scorer:

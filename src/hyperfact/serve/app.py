@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from starlette.routing import Route, Router
 
-from hyperfact.serve.batching import Turns
+from hyperfact.serve.batching import AnswerQueue
 from hyperfact.serve.guard import Guard
 from hyperfact.serve.opened import Models
 from hyperfact.serve.page_routes import error_page, pages
@@ -21,8 +21,8 @@ class Service(Guard):
     """
 
     def __init__(self, models: Models, *, hosts: Iterable[str] = (), at_once: int = 64) -> None:
-        self.models, self.turns = models, Turns(models)
-        self.routes: list[Route] = [*Api(models, self.turns).routes(), *pages(models)]
+        self.models, self.queue = models, AnswerQueue(models)
+        self.routes: list[Route] = [*Api(models, self.queue).routes(), *pages(models)]
         router = Router(self.routes, redirect_slashes=False)
         super().__init__(router, hosts=hosts, at_once=at_once, page=error_page)
 

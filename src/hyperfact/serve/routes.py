@@ -13,7 +13,7 @@ from hyperfact.errors import HyperfactError
 from hyperfact.predict.explain import explain
 from hyperfact.predict.whatif import whatif
 from hyperfact.serve import wire
-from hyperfact.serve.batching import WIDEST, Query, Turns, to_json
+from hyperfact.serve.batching import WIDEST, AnswerQueue, TextQuestion, to_json
 from hyperfact.serve.guard import Refusal, error_body
 from hyperfact.serve.openapi import document
 from hyperfact.serve.opened import Found, Models, Served
@@ -28,11 +28,11 @@ class Api:
 
     Args:
         models: The runs.
-        turns: Where answers are computed.
+        queue: Where answers are computed.
     """
 
-    def __init__(self, models: Models, turns: Turns) -> None:
-        self.models, self.turns = models, turns
+    def __init__(self, models: Models, queue: AnswerQueue) -> None:
+        self.models, self.queue = models, queue
 
     def routes(self) -> list[Route]:
         """All of them; there is nothing that changes a run or the service."""
@@ -75,13 +75,13 @@ class Api:
     async def search(self, request: Http) -> Response:
         """Names."""
         served, asked = self._served(request), _query(wire.Search, request)
-        found = await self.turns.look(lambda: served.search(asked.kind, asked.q, asked.limit))
+        found = await self.queue.look(lambda: served.search(asked.kind, asked.q, asked.limit))
         return _json({"names": _found(found)})
 
     async def facts(self, request: Http) -> Response:
         """The facts of an entity."""
         served, asked = self._served(request), _query(wire.Facts, request)
-        total, facts = await self.turns.look(
+        total, facts = await self.queue.look(
             lambda: served.facts_of(asked.entity, asked.offset, asked.limit)
         )
         rows = [
@@ -100,7 +100,7 @@ class Api:
     async def slots(self, request: Http) -> Response:
         """The attributes of a relation."""
         served, asked = self._served(request), _query(wire.Slots, request)
-        found = await self.turns.look(lambda: served.attributes_of(asked.relation))
+        found = await self.queue.look(lambda: served.attributes_of(asked.relation))
         return _json({"attributes": _found(found)})
 
     async def show_map(self, request: Http) -> Response:
@@ -111,12 +111,12 @@ class Api:
         def compute() -> bytes:
             return to_json(projection(served.predictor).as_dict())
 
-        return _bytes(await self.turns.run(served, compute))
+        return _bytes(await self.queue.run(served, compute))
 
     async def predict(self, request: Http) -> Response:
         """The best answers to a question."""
         served, asked = self._served(request), await _body(wire.Predict, request)
-        return _bytes(await self.turns.ask(served, Query(asked.question, asked.request)))
+        return _bytes(await self.queue.ask(served, TextQuestion(asked.question, asked.request)))
 
     async def explain(self, request: Http) -> Response:
         """What speaks for an answer."""
@@ -126,7 +126,7 @@ class Api:
             found = explain(served.predictor, asked.question, asked.answer, count=asked.count)
             return to_json(found.as_dict())
 
-        return _bytes(await self.turns.run(served, compute))
+        return _bytes(await self.queue.run(served, compute))
 
     async def what_if(self, request: Http) -> Response:
         """The same question with other qualifiers."""
@@ -138,20 +138,20 @@ class Api:
             )
             return to_json(found.as_dict())
 
-        return _bytes(await self.turns.run(served, compute))
+        return _bytes(await self.queue.run(served, compute))
 
     async def batch(self, request: Http) -> Response:
-        """Many questions; between its turns those of others are answered."""
+        """Many questions, a few at a time; between them those of others are answered."""
         served, asked = self._served(request), await _body(wire.Batch, request)
-        queries = [Query(text, asked.request) for text in asked.questions]
-        different = list(dict.fromkeys(queries))
-        parts: dict[Query, bytes] = {}
+        questions = [TextQuestion(text, asked.request) for text in asked.questions]
+        different = list(dict.fromkeys(questions))
+        parts: dict[TextQuestion, bytes] = {}
         for start in range(0, len(different), WIDEST):
             some = different[start : start + WIDEST]
-            waiting = [self.turns.ask(served, query) for query in some]
+            waiting = [self.queue.ask(served, question) for question in some]
             found = await asyncio.gather(*waiting, return_exceptions=True)
             parts.update(zip(some, map(_part, found), strict=True))
-        return _bytes(b'{"answers":[' + b",".join(parts[q] for q in queries) + b"]}")
+        return _bytes(b'{"answers":[' + b",".join(parts[q] for q in questions) + b"]}")
 
     def _served(self, request: Http) -> Served:
         return self.models.get_known(request.path_params["model"])

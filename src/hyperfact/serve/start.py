@@ -75,7 +75,7 @@ async def _answer(
         address = f"http://{_in_address(settings.host)}:{bound.getsockname()[1]}/"
         await server.run(bound, lambda: tell(f"serving {', '.join(models)} at {address}"))
     finally:
-        service.turns.close()
+        service.queue.close()
 
 
 def is_loopback(host: str) -> bool:

@@ -47,7 +47,7 @@ def test_there_are_these_routes_and_no_other() -> None:
         for route in service.routes
         for method in (route.methods or set()) - {"HEAD"}
     }
-    service.turns.close()
+    service.queue.close()
     assert found == ROUTES
 
 
