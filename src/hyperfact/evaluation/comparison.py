@@ -26,11 +26,6 @@ class Comparison:
     ties: int
     losses: int
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether the interval leaves out no difference."""
-        return self.interval.low > 0 or self.interval.high < 0
-
     def as_dict(self) -> dict[str, Any]:
         """By the names that commands print."""
         return asdict(self)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import torch
@@ -152,7 +153,7 @@ Chosen = tuple[Array, Array, Array]  # ids, ranks and scores of the answers of o
 def _chosen(scores: Tensor, known: KnownRows, request: Request) -> list[Chosen]:
     """The answers to show, of each question; scores of hidden ones are changed."""
     if request.known == "only":
-        return [_known_ones(row, known.of(i)[0], request.k) for i, row in enumerate(scores)]
+        return [_known_ones(row, known.of(i), request.k) for i, row in enumerate(scores)]
     if request.known == "hide":
         forbid(scores, known)
     return _best(scores, request.k)
@@ -162,10 +163,8 @@ def _where(chosen: Sequence[Chosen], known: KnownRows) -> list[tuple[tuple[str, 
     """In which splits each answer is known."""
     lengths = [len(ids) for ids, _, _ in chosen]
     rows = np.repeat(np.arange(len(chosen)), lengths)
-    bits = known.splits_of(rows, np.concatenate([ids for ids, _, _ in chosen]))
-    names = [known.named(b) for b in range(1 << len(known.names))]
-    parts = np.split(bits, np.cumsum(lengths)[:-1])
-    return [tuple(names[b] for b in part.tolist()) for part in parts]
+    found = iter(known.where(rows, np.concatenate([ids for ids, _, _ in chosen])))
+    return [tuple(islice(found, length)) for length in lengths]
 
 
 def _best(scores: Tensor, k: int) -> list[Chosen]:

@@ -25,23 +25,21 @@ class KnownRows:
     splits: Array  # (answers,) bit i: the i-th split
     names: tuple[str, ...]
 
-    def of(self, row: int) -> tuple[Array, Array]:
-        """Ids and splits of one question."""
-        part = slice(self.offsets[row], self.offsets[row + 1])
-        return self.ids[part], self.splits[part]
+    def of(self, row: int) -> Array:
+        """The known answers of one question."""
+        return self.ids[self.offsets[row] : self.offsets[row + 1]]
 
-    def splits_of(self, rows: Array, ids: Array) -> Array:
-        """For each (row, id) the splits that hold it, 0 if none does."""
+    def where(self, rows: Array, ids: Array) -> list[tuple[str, ...]]:
+        """For each (row, id) the names of the splits that hold it."""
         width = 1 + max(int(self.ids.max(initial=0)), int(ids.max(initial=0)))
-        codes = owners_of(self.offsets) * width + self.ids
-        places, there = find(codes, rows * width + ids)
-        found = np.zeros(there.shape, dtype=np.int64)
-        found[there] = self.splits[places[there]]
-        return found
-
-    def named(self, bits: int) -> tuple[str, ...]:
-        """The names of the splits of a bit field."""
-        return tuple(name for i, name in enumerate(self.names) if bits >> i & 1)
+        places, there = find(owners_of(self.offsets) * width + self.ids, rows * width + ids)
+        bits = np.zeros(len(there), dtype=np.int64)
+        bits[there] = self.splits[places[there]]
+        named = [
+            tuple(name for i, name in enumerate(self.names) if field >> i & 1)
+            for field in range(1 << len(self.names))
+        ]
+        return [named[field] for field in bits.tolist()]
 
 
 class Knowledge:
