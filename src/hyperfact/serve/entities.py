@@ -19,7 +19,7 @@ _PAGE, _DRAWN = 20, 5
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownFact:
     """A fact in the list."""
 
     fact: Fact
@@ -50,7 +50,7 @@ def entity_view(served: Served, params: Mapping[str, str]) -> dict[str, Any]:
         "name": name,
         "total": total,
         "offset": offset,
-        "facts": [Shown(fact, split, _links(fact, home)) for split, fact in found],
+        "facts": [ShownFact(fact, split, _links(fact, home)) for split, fact in found],
         "relations": [(served.predictor.relations[r], count) for r, count in relations],
         "drawing": Markup(_drawing(served, name)),  # every name in it is escaped there
         "before": page(max(0, offset - _PAGE)) if offset else None,

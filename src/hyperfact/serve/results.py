@@ -10,7 +10,7 @@ from hyperfact.predict import Answer, Answers, RelationQuestion, read_any, write
 from hyperfact.predict.explain import Change, Explanation, WhatIf, explain, read_change
 from hyperfact.predict.questions import AnyQuestion
 from hyperfact.predict.whatif import whatif
-from hyperfact.serve.asking import Form, State, examples, form_of, question_of
+from hyperfact.serve.asking import QUALIFIERS, Form, State, examples, form_of, question_of
 from hyperfact.serve.opened import Served
 from hyperfact.serve.shown import LONGEST, entity_address, frame, home_of, reason
 
@@ -137,7 +137,7 @@ def _form_again(state: State, params: Mapping[str, str]) -> Form:
     def text(field: str) -> str | None:
         return None if field == blank else params.get(field, "")
 
-    pairs = [(text(f"a{i}"), text(f"v{i}")) for i in range(1, 25)]
+    pairs = [(text(f"a{i}"), text(f"v{i}")) for i in range(1, QUALIFIERS + 1)]
     kept = [pair for pair in pairs if pair != ("", "")]
     return form_of(Question(text("s"), text("r"), text("o"), tuple(kept)))  # type: ignore[arg-type]  # any field may be blank
 

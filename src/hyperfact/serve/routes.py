@@ -16,7 +16,7 @@ from hyperfact.serve import wire
 from hyperfact.serve.batching import WIDEST, AnswerQueue, TextQuestion, to_json
 from hyperfact.serve.guard import Refusal, error_body
 from hyperfact.serve.openapi import document
-from hyperfact.serve.opened import Found, Models, Served
+from hyperfact.serve.opened import FoundName, Models, Served
 from hyperfact.serve.projection import projection
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -179,7 +179,7 @@ async def _body(shape: type[Shape], request: Http) -> Shape:
     return wire.read_body(shape, await request.body())
 
 
-def _found(found: Sequence[Found]) -> list[dict[str, Any]]:
+def _found(found: Sequence[FoundName]) -> list[dict[str, Any]]:
     return [{"name": one.name, "facts": one.facts} for one in found]
 
 
