@@ -1,4 +1,4 @@
-"""Which entities training shows in which role.
+"""Which entities stand in which role in the facts of a graph.
 
 A role is to be the subject or the object of a relation, or the value of an attribute.
 """

@@ -27,7 +27,7 @@ _CELLS = 2**24  # scores that exist at once: 64 MB in float32
 _READ = 8192  # questions read ahead, among which equal ones are scored once
 
 #: A question in any form: text, names, or names with their ids.
-Asking = str | AnyQuestion | ResolvedQuestion
+QuestionLike = str | AnyQuestion | ResolvedQuestion
 
 
 class Predictor:
@@ -134,7 +134,7 @@ class Predictor:
 
     # -- questions --------------------------------------------------------------------------------
 
-    def resolve(self, question: Asking) -> ResolvedQuestion:
+    def resolve(self, question: QuestionLike) -> ResolvedQuestion:
         """A question with the ids of its names; one that has them stays as it is.
 
         Raises:
@@ -148,7 +148,7 @@ class Predictor:
 
     def ask(
         self,
-        question: Asking,
+        question: QuestionLike,
         k: int = 10,
         *,
         known: Known = "mark",
@@ -167,7 +167,7 @@ class Predictor:
 
     def ask_many(
         self,
-        questions: Iterable[Asking],
+        questions: Iterable[QuestionLike],
         k: int = 10,
         *,
         known: Known = "mark",
@@ -178,7 +178,7 @@ class Predictor:
         while some := list(islice(stream, _READ)):
             yield from self.answer(some, request)
 
-    def answer(self, questions: Sequence[Asking], request: Request) -> list[Answers]:
+    def answer(self, questions: Sequence[QuestionLike], request: Request) -> list[Answers]:
         """Answers in the order of the questions; every way to ask leads here.
 
         Each different question is scored once, together with others of its kind and arity.
@@ -204,7 +204,7 @@ class Predictor:
         fitted = self._calibration_of(ids[0])
         return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
 
-    def place(self, question: Asking, answer: str) -> Place:
+    def place(self, question: QuestionLike, answer: str) -> Place:
         """Where one answer stands, under the protocol of `evaluate`."""
         ids = self.resolve(question).ids
         ranking = self.filtered_ranking(ids, self.answer_id(ids, answer))

@@ -7,7 +7,7 @@ from typing import Any
 from hyperfact.errors import UserError
 from hyperfact.predict.answers import Answers, Known
 from hyperfact.predict.changes import Change, apply_changes, read_change
-from hyperfact.predict.predictor import Asking, Predictor
+from hyperfact.predict.predictor import Predictor, QuestionLike
 from hyperfact.predict.questions import write_any
 
 
@@ -50,7 +50,7 @@ class WhatIf:
 
 def whatif(
     predictor: Predictor,
-    question: Asking,
+    question: QuestionLike,
     changes: Sequence[str | Change],
     *,
     k: int = 10,

@@ -7,7 +7,7 @@ from hyperfact.predict.candidates import Place, scores_of
 from hyperfact.predict.explain.parts import Part, parts_of
 from hyperfact.predict.explain.paths import Path, paths_of
 from hyperfact.predict.explain.support import Support, measured, sees_graph, support_of
-from hyperfact.predict.predictor import Asking, Predictor
+from hyperfact.predict.predictor import Predictor, QuestionLike
 from hyperfact.predict.questions import AnyQuestion, write_any
 
 NOTE = (
@@ -45,7 +45,7 @@ class Explanation:
 
 def explain(
     predictor: Predictor,
-    question: Asking,
+    question: QuestionLike,
     answer: str,
     *,
     count: int = 5,

@@ -13,7 +13,7 @@ import numpy as np
 from hyperfact.errors import UserError
 from hyperfact.graph.ragged import Array
 from hyperfact.predict.explain.support import score_without, sees_graph, support_of, touching
-from hyperfact.predict.predictor import Asking, Predictor
+from hyperfact.predict.predictor import Predictor, QuestionLike
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Faithfulness:
 
 def faithfulness(
     predictor: Predictor,
-    questions: Sequence[tuple[Asking, str]],
+    questions: Sequence[tuple[QuestionLike, str]],
     *,
     facts: int = 5,
     seed: int = 0,
@@ -63,7 +63,7 @@ def faithfulness(
 
 def _falls(
     predictor: Predictor,
-    question: Asking,
+    question: QuestionLike,
     answer: str,
     facts: int,
     rng: np.random.Generator,
