@@ -20,7 +20,7 @@ from hyperfact.graph.hkg import HKG, Columns, Splits
 from hyperfact.graph.ragged import offsets_of
 from hyperfact.predict import Predictor, write_any
 from hyperfact.predict.fitting import entity_questions
-from hyperfact.predict.questions import named
+from hyperfact.predict.questions import ResolvedQuestion
 from hyperfact.runs.artifacts import RunWriter
 from hyperfact.runs.build import build, resolve
 from hyperfact.runs.run import Run, save
@@ -75,7 +75,7 @@ def stored_run(folder: Path, decoder: str, size: Size = WD50K) -> Path:
     writer = RunWriter(folder / decoder)
     writer.text("config.toml", config.to_toml())
     save(Run(config, splits, model), writer)
-    Predictor.load(folder / decoder, splits=splits).calibration()  # leaves the sidecar
+    Predictor.load(folder / decoder, splits=splits).calibration()  # leaves the cache
     return folder / decoder
 
 
@@ -84,8 +84,9 @@ def questions(predictor: Predictor) -> list[str]:
     asked, _ = entity_questions(predictor.splits.test[:QUESTIONS])
     unique = list(dict.fromkeys(asked))
     random.Random(0).shuffle(unique)
-    names = (named(q, predictor.entities, predictor.relations) for q in unique[:QUESTIONS])
-    return [write_any(question) for question in names]
+    names = predictor.entities, predictor.relations
+    found = (ResolvedQuestion.by_ids(ids, *names) for ids in unique[:QUESTIONS])
+    return [write_any(one.question) for one in found]
 
 
 def decoder_rows(folder: Path, decoder: str, *, bounds: bool) -> Iterator[dict[str, Any]]:

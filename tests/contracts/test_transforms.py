@@ -77,15 +77,14 @@ def test_provenance_names_the_facts_of_each_edge(name: str) -> None:
         kg = transform(hkg, name)
         assert len(kg.provenance.offsets) == len(hkg) + 1
         assert (kg.support >= 1).all()
-        assert len(kg) == 0 or (kg.support[kg.edges_of(np.arange(len(hkg)))] > 0).all()
+        assert len(kg) == 0 or (kg.support[kg.provenance.edges] > 0).all()
         rows = np.flatnonzero(rng.random(len(hkg)) < 0.5)
         others = np.setdiff1d(np.arange(len(hkg)), rows)
-        gone = np.setdiff1d(kg.edges_of(rows), kg.edges_of(others))
+        gone = np.setdiff1d(kg.provenance.of(rows), kg.provenance.of(others))
         assert kg.edges_only_of(rows).tolist() == gone.tolist()
-        uses = [kg.edges_of(np.array([i])).tolist() for i in range(len(hkg))]
+        uses = [kg.provenance.of(np.array([i])).tolist() for i in range(len(hkg))]
         owners = [[i for i, used in enumerate(uses) if e in used] for e in range(len(kg))]
         assert kg.support.tolist() == [len(o) for o in owners]
-        assert kg.edge_fact.tolist() == [min(o) for o in owners]
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)

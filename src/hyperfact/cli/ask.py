@@ -86,7 +86,7 @@ def predict(
     if batch is not None and out is not None:
         _answer_file(predictor, batch, out, request, as_json=as_json)
         return
-    answers = predictor.answer([predictor.look_up(question or "")], request)[0]
+    answers = predictor.answer([question or ""], request)[0]
     if as_json:
         print_json(answers.as_dict())
     else:

@@ -112,13 +112,14 @@ def _ask(splits: "Splits", path: Path) -> None:
 
     print_text("\n-- Fill any blank (hyperfact predict)")
     predictor = Predictor.load(path, splits=splits)
-    for question in _QUESTIONS:
+    found = [predictor.ask(question, k=3, restrict_range=True) for question in _QUESTIONS]
+    for question, answers in zip(_QUESTIONS, found, strict=True):
         print_text(f'\nhyperfact predict {path} "{question}" -k 3 --range\n')
-        print_answers(predictor.ask(question, k=3, restrict_range=True))
-    first = predictor.ask(_QUESTIONS[0], k=1, restrict_range=True)[0].name
+        print_answers(answers)
+    first = found[0][0].name
     print_text("\n-- And why? (hyperfact explain)\n")
     print_text(f'hyperfact explain {path} "{_QUESTIONS[0]}" "{first}"\n')
-    print_explanation(explain(predictor, _QUESTIONS[0], first, count=3))
+    print_explanation(explain(predictor, found[0].asked, first, count=3))
 
 
 def _free(path: Path) -> Path:

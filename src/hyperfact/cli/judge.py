@@ -228,9 +228,9 @@ def _compare_slices(
     one: "Ranks", two: "Ranks", policy: "Policy", facts: "tuple[HKG, HKG]", name: str
 ) -> "dict[str, Comparison]":
     from hyperfact.evaluation import compare
-    from hyperfact.evaluation.slices import Asked, slices_of
+    from hyperfact.evaluation.slices import RankedQueries, slices_of
 
-    parts = slices_of(Asked(one, *facts), name)
+    parts = slices_of(RankedQueries(one, *facts), name)
     return {
         f"{name} {label}": compare(one, two, ties=policy.ties, rows=rows)
         for label, rows in parts.items()

@@ -29,7 +29,7 @@ class Filter:
 
     def table(self, columns: Columns, queries: Queries) -> Table:
         """The part of each query that decides what is filtered."""
-        return _alone(columns, queries).queries if self.bare else queries.table(columns)
+        return _strip(columns, queries).queries if self.bare else queries.table(columns)
 
     def at(self, keys: Places) -> tuple[Places, Ids]:
         """Offsets and entities: what is filtered at these keys."""
@@ -39,14 +39,14 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class _Alone:
+class _Stripped:
     """Each query without the qualifiers that are not asked for."""
 
     columns: Columns  # one fact for each query
     queries: Table  # what is left of each, comparable
 
 
-def _alone(columns: Columns, queries: Queries) -> _Alone:
+def _strip(columns: Columns, queries: Queries) -> _Stripped:
     is_value = queries.slot >= 2
     place = columns.offsets[queries.fact[is_value]] + queries.slot[is_value] - 2
     facts = Columns(
@@ -59,7 +59,7 @@ def _alone(columns: Columns, queries: Queries) -> _Alone:
     )
     rows = np.arange(len(queries))
     slot = np.minimum(queries.slot, 2)
-    return _Alone(facts, Queries(rows, slot, queries.answer).table(facts))
+    return _Stripped(facts, Queries(rows, slot, queries.answer).table(facts))
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class Background:
     @cached_property
     def _bare(self) -> Filter:
         graph = self.known.graph
-        alone = _alone(graph.columns, Queries.of(graph)).columns
-        facts = HKG.from_columns(graph.entities, graph.relations, alone)
+        stripped = _strip(graph.columns, Queries.of(graph)).columns
+        facts = HKG.from_columns(graph.entities, graph.relations, stripped)
         return Filter(KnownAnswers.build(facts), bare=True)
 
     def outsiders(self, policy: Policy) -> Ids:

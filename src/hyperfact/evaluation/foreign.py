@@ -14,7 +14,7 @@ from hyperfact.evaluation.result import Evaluation
 from hyperfact.graph.facts import Slot
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import Queries
-from hyperfact.graph.ragged import Array, Places, owners_of
+from hyperfact.graph.ragged import Array, Places, find, owners_of
 
 Missing = Literal["error", "worst"]
 
@@ -68,21 +68,21 @@ def judge(
     queries, skipped = asked_queries(graph, background, policy)
     row = _rows_of(queries, given)
     known = background.filter(policy.filter)
-    offsets, filtered = without(known.at(known.find(graph, queries)), background.outsiders(policy))
-    silent = _Silent(offsets, filtered, len(graph.entities))
+    offsets, entities = without(known.at(known.find(graph, queries)), background.outsiders(policy))
+    filtered = _Filtered(offsets, entities, len(graph.entities))
     found = row >= 0
     if missing == "error":
         _check_complete(graph, queries, row[found])
     if isinstance(given, GivenRanks):
-        rivals = _from_ranks(queries, row[found], given.rank[found], silent)
+        rivals = _from_ranks(queries, row[found], given.rank[found], filtered)
     else:
         _check_finite(graph, given)
-        rivals = _from_scores(queries, row[found], given, found, silent)
+        rivals = _from_scores(queries, row[found], given, found, filtered)
     return conclude(graph, queries, rivals, background=background, policy=policy, skipped=skipped)
 
 
 @dataclass(frozen=True)
-class _Silent:
+class _Filtered:
     """Who does not compete in each query."""
 
     offsets: Places
@@ -96,13 +96,9 @@ class _Silent:
         return self.size - np.bincount(owner[others], minlength=len(answers))
 
     def holds(self, row: Array, entity: Array) -> Array:  # (pairs,) bool
-        """Whether each entity is silent in each query."""
+        """Whether each entity is filtered in each query."""
         pairs = np.sort(owners_of(self.offsets) * self.size + self.entities)
-        asked = row * self.size + entity
-        if not len(pairs):
-            return np.zeros(len(asked), dtype=bool)
-        at = np.minimum(np.searchsorted(pairs, asked), len(pairs) - 1)
-        return np.asarray(pairs[at] == asked)
+        return find(pairs, row * self.size + entity)[1]
 
 
 def _rows_of(queries: Queries, given: ScoredCandidates | GivenRanks) -> Array:
@@ -110,8 +106,8 @@ def _rows_of(queries: Queries, given: ScoredCandidates | GivenRanks) -> Array:
     width = int(max(queries.slot.max(initial=0), given.slot.max(initial=0))) + 1
     keys = queries.fact * width + queries.slot  # rising, because queries stand fact after fact
     asked = given.fact.astype(np.int64) * width + given.slot
-    at = np.minimum(np.searchsorted(keys, asked), max(0, len(keys) - 1))
-    return np.where(keys[at] == asked, at, -1) if len(keys) else np.full(len(asked), -1)
+    at, there = find(keys, asked)
+    return np.where(there, at, -1)
 
 
 def _check_complete(graph: HKG, queries: Queries, rows: Array) -> None:
@@ -134,13 +130,13 @@ def _check_finite(graph: HKG, given: ScoredCandidates) -> None:
         )
 
 
-def _from_ranks(queries: Queries, row: Array, rank: Array, silent: _Silent) -> Rivals:
+def _from_ranks(queries: Queries, row: Array, rank: Array, filtered: _Filtered) -> Rivals:
     if len(np.unique(row)) < len(row):
         raise DataError("a query has more than one rank")
     if not (np.isfinite(rank) & (rank >= 1) & (2 * rank == np.floor(2 * rank))).all():
         raise DataError("a rank must be 1, 1.5, 2 and so on")
     result = Rivals.none(len(queries))
-    result.candidates[:] = silent.candidates(queries.answer)
+    result.candidates[:] = filtered.candidates(queries.answer)
     result.score[:] = np.nan
     result.greater[:] = result.candidates - 1  # where no rank is given
     result.greater[row] = np.floor(rank) - 1
@@ -156,25 +152,25 @@ def _from_ranks(queries: Queries, row: Array, rank: Array, silent: _Silent) -> R
 
 
 def _from_scores(
-    queries: Queries, row: Array, given: ScoredCandidates, found: Array, silent: _Silent
+    queries: Queries, row: Array, given: ScoredCandidates, found: Array, filtered: _Filtered
 ) -> Rivals:
     entity, score = given.candidate[found].astype(np.int64), given.score[found]
-    if len(np.unique(row * silent.size + entity)) < len(row):
+    if len(np.unique(row * filtered.size + entity)) < len(row):
         raise DataError("a candidate has more than one score in one query")
     count, answer = len(queries), queries.answer[row]
     own = entity == answer
-    rival = ~own & ~silent.holds(row, entity)
+    rival = ~own & ~filtered.holds(row, entity)
     result = Rivals.none(count)
     result.score[:] = -np.inf
     result.score[row[own]] = score[own]
-    result.candidates[:] = silent.candidates(queries.answer)
+    result.candidates[:] = filtered.candidates(queries.answer)
     true = result.score[row]
     result.greater[:] = np.bincount(row[rival & (score > true)], minlength=count)
     result.equal[:] = np.bincount(row[rival & (score == true)], minlength=count)
     unscored = np.isneginf(result.score)  # beside all the others without a score
     result.equal[unscored] = (result.candidates - 1 - result.greater)[unscored]
-    silent_answers = np.bincount(row, minlength=count) == 0  # nothing predicted: the last rank
-    result.greater[silent_answers] = result.candidates[silent_answers] - 1
-    result.equal[silent_answers] = 0
+    unpredicted = np.bincount(row, minlength=count) == 0  # nothing predicted: the last rank
+    result.greater[unpredicted] = result.candidates[unpredicted] - 1
+    result.equal[unpredicted] = 0
     result.score[unscored] = np.nan
     return result

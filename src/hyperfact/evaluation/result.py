@@ -16,7 +16,7 @@ from hyperfact.evaluation.bootstrap import (
 )
 from hyperfact.evaluation.policy import Policy
 from hyperfact.evaluation.ranks import HITS, Metrics, Ranks, mrr_by_ties
-from hyperfact.evaluation.slices import NOT_SEEN, Asked, slices_of
+from hyperfact.evaluation.slices import NOT_SEEN, RankedQueries, slices_of
 from hyperfact.graph.hkg import HKG
 
 #: A larger gap between the best and the worst place among equals deserves a warning.
@@ -62,7 +62,7 @@ class Evaluation:
 
     def by(self, name: str) -> Mapping[str, Metrics]:
         """Metrics of each slice: of slot, arity, relation, attribute, frequency or primary."""
-        rows = slices_of(Asked(self.ranks, self.graph, self.train), name)
+        rows = slices_of(RankedQueries(self.ranks, self.graph, self.train), name)
         return {label: self._of(part) for label, part in rows.items()}
 
     def by_arity(self) -> Mapping[int, Metrics]:

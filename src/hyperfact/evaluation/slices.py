@@ -19,7 +19,7 @@ _FREQUENCIES = ("never", "once", "2 to 9 times", "10 to 99", "100 to 999", "1000
 
 
 @dataclass(frozen=True)
-class Asked:
+class RankedQueries:
     """Ranked queries with the facts they are about."""
 
     ranks: Ranks
@@ -31,46 +31,48 @@ class Asked:
 Labels = tuple[Array, list[str]]
 
 
-def _slot(asked: Asked) -> Labels:
-    return np.minimum(asked.ranks.slot, 2), list(KINDS)
+def _slot(ranked: RankedQueries) -> Labels:
+    return np.minimum(ranked.ranks.slot, 2), list(KINDS)
 
 
-def _arity(asked: Asked) -> Labels:
-    arity = asked.ranks.arity
+def _arity(ranked: RankedQueries) -> Labels:
+    arity = ranked.ranks.arity
     return arity, [str(i) for i in range(int(arity.max(initial=0)) + 1)]
 
 
-def _relation(asked: Asked) -> Labels:
-    return asked.graph.columns.relation[asked.ranks.fact], [str(r) for r in asked.graph.relations]
+def _relation(ranked: RankedQueries) -> Labels:
+    return ranked.graph.columns.relation[ranked.ranks.fact], [
+        str(r) for r in ranked.graph.relations
+    ]
 
 
-def _attribute(asked: Asked) -> Labels:
-    c, ranks = asked.graph.columns, asked.ranks
+def _attribute(ranked: RankedQueries) -> Labels:
+    c, ranks = ranked.graph.columns, ranked.ranks
     code = np.full(len(ranks), -1, dtype=np.int64)
     value = np.flatnonzero(ranks.slot >= 2)
     code[value] = c.attributes[c.offsets[ranks.fact[value]] + ranks.slot[value] - 2]
-    return code, [str(r) for r in asked.graph.relations]
+    return code, [str(r) for r in ranked.graph.relations]
 
 
-def _frequency(asked: Asked) -> Labels:
-    if asked.train is None:
-        return np.full(len(asked.ranks), -1, dtype=np.int64), []
-    t, ranks = asked.train.columns, asked.ranks
+def _frequency(ranked: RankedQueries) -> Labels:
+    if ranked.train is None:
+        return np.full(len(ranked.ranks), -1, dtype=np.int64), []
+    t, ranks = ranked.train.columns, ranked.ranks
     uses = np.concatenate([t.subject, t.object, t.values])
-    times = np.bincount(uses, minlength=len(asked.graph.entities))
-    answers = entity_at(asked.graph.columns, ranks.fact, ranks.slot.astype(np.int32))
+    times = np.bincount(uses, minlength=len(ranked.graph.entities))
+    answers = entity_at(ranked.graph.columns, ranks.fact, ranks.slot.astype(np.int32))
     return np.digitize(times[answers], _BOUNDS) - 1, list(_FREQUENCIES)
 
 
-def _primary(asked: Asked) -> Labels:
-    if asked.train is None:
-        return np.full(len(asked.ranks), -1, dtype=np.int64), []
-    seen = primary_in(asked.graph, asked.train)
-    return np.where(seen[asked.ranks.fact], 0, 1), [SEEN, NOT_SEEN]
+def _primary(ranked: RankedQueries) -> Labels:
+    if ranked.train is None:
+        return np.full(len(ranked.ranks), -1, dtype=np.int64), []
+    seen = primary_in(ranked.graph, ranked.train)
+    return np.where(seen[ranked.ranks.fact], 0, 1), [SEEN, NOT_SEEN]
 
 
 #: Every way to slice. Adding one: a function above, and a line here.
-SLICES: Mapping[str, Callable[[Asked], Labels]] = {
+SLICES: Mapping[str, Callable[[RankedQueries], Labels]] = {
     "slot": _slot,
     "arity": _arity,
     "relation": _relation,
@@ -80,11 +82,11 @@ SLICES: Mapping[str, Callable[[Asked], Labels]] = {
 }
 
 
-def slices_of(asked: Asked, name: str) -> dict[str, Array]:
+def slices_of(ranked: RankedQueries, name: str) -> dict[str, Array]:
     """The rows of each slice that has any, in the order of slices."""
     if name not in SLICES:
         raise UnknownNameError("slice", name, SLICES)
-    code, labels = SLICES[name](asked)
+    code, labels = SLICES[name](ranked)
     order = np.argsort(code, kind="stable")
     present, starts = np.unique(code[order], return_index=True)
     parts = np.split(order, starts[1:])

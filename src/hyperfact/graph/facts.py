@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, overload
 
 from hyperfact.errors import DataError, UnknownNameError
 from hyperfact.graph.name_search import NameIndex
-from hyperfact.graph.syntax import quote, quote_literal
+from hyperfact.graph.syntax import Token, quote, quote_literal
 
 
 class Literal(str):
@@ -140,6 +140,16 @@ class Fact:
 def show(name: str) -> str:
     """A name as the fact syntax writes it: quoted only when it must be."""
     return quote_literal(name) if isinstance(name, Literal) else quote(name)
+
+
+def name_of(token: Token) -> str:
+    """The name that a token of the fact syntax writes."""
+    return Literal(token.text) if token.quote == "'" else token.text
+
+
+def name_or_blank(token: Token) -> str | None:
+    """The same, or None for a blank."""
+    return None if token.is_blank else name_of(token)
 
 
 class Vocabulary(Sequence[str]):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.fingerprints import name_hashes
 from hyperfact.graph.mediator_hashes import Edges, digest, id_hashes, star_hashes
-from hyperfact.graph.ragged import Array, Ids, Places, owners_of, places_of
+from hyperfact.graph.ragged import Array, Ids, Places, places_of
 
 
 class Kind(IntEnum):
@@ -102,29 +102,12 @@ class KG:
         variant[self.kind == Kind.OBJ] = 2
         return (variant * len(self.relations) + self.relation).astype(np.int32)
 
-    @cached_property
-    def is_mediator(self) -> NDArray[np.bool_]:
-        """Which nodes are mediators."""  # (nodes,)
-        return np.arange(self.num_nodes) >= self.num_entities
-
     # -- where edges come from --------------------------------------------------------------------
 
     @cached_property
     def support(self) -> Places:
         """For each edge the number of facts that ask for it."""  # (edges,)
         return np.bincount(self.provenance.edges, minlength=len(self))
-
-    @cached_property
-    def edge_fact(self) -> Places:
-        """For each edge the first fact that asks for it, -1 if unknown."""  # (edges,)
-        first = np.full(len(self), -1, dtype=np.int64)
-        owners = owners_of(self.provenance.offsets)
-        first[self.provenance.edges[::-1]] = owners[::-1]
-        return first
-
-    def edges_of(self, rows: Array) -> Array:
-        """The edges that these facts ask for, each once, rising."""
-        return np.unique(self.provenance.of(rows))
 
     def edges_only_of(self, rows: Array) -> Array:
         """The edges that no fact but these (different) rows asks for, each once, rising."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hyperfact.errors import FactSyntaxError
-from hyperfact.graph.facts import Fact, Literal, Slot
+from hyperfact.graph.facts import Fact, Slot, name_of, name_or_blank
 from hyperfact.graph.hkg import HKG, Columns, union
 from hyperfact.graph.ragged import (
     Array,
@@ -14,12 +14,13 @@ from hyperfact.graph.ragged import (
     Ids,
     Places,
     Table,
+    find,
     group,
     offsets_of,
     owners_of,
     places_of,
 )
-from hyperfact.graph.syntax import Token, Written, parse
+from hyperfact.graph.syntax import Written, parse
 
 BLANK_ID = -1  # stands where the asked entity stood; no entity has it
 
@@ -104,12 +105,8 @@ class KnownAnswers:
 
     def find(self, table: Table) -> Places:
         """The key of each query, -1 where nothing is known."""
-        keys = self.groups.keys
-        if not len(keys):
-            return np.full(len(table), -1, dtype=np.int64)
-        hashes = table.hashes(self.groups.salt)
-        at = np.minimum(np.searchsorted(keys, hashes), len(keys) - 1)
-        hit = np.flatnonzero(keys[at] == hashes)
+        at, there = find(self.groups.keys, table.hashes(self.groups.salt))
+        hit = np.flatnonzero(there)
         known = self.examples.take(at[hit]).table(self.graph.columns)
         same = table.same(hit, known, np.arange(len(hit)))
         found = np.full(len(table), -1, dtype=np.int64)
@@ -161,28 +158,21 @@ def read_fact(text: str) -> Fact:
     written = parse(text)
     if written.blanks:
         raise FactSyntaxError(f'{text!r}: a fact has no blank (the name of one character is "?")')
-    s, r, o = (_name(t) for t in (written.subject, written.relation, written.object))
-    return Fact(s, r, o, tuple((_name(a), _name(v)) for a, v in written.qualifiers))
+    s, r, o = (name_of(t) for t in (written.subject, written.relation, written.object))
+    return Fact(s, r, o, tuple((name_of(a), name_of(v)) for a, v in written.qualifiers))
 
 
 def read_question(text: str) -> Question:
     """A question in the syntax `s | r | ? | a = v`, with one entity blank."""
-    written = parse(text)
-    _check_blanks(text, written)
-    pairs = tuple((_name(a), _maybe(v)) for a, v in written.qualifiers)
-    return Question(_maybe(written.subject), _name(written.relation), _maybe(written.object), pairs)
+    return entity_question(text, parse(text))
 
 
-def _check_blanks(text: str, written: Written) -> None:
+def entity_question(text: str, written: Written) -> Question:
+    """The question that a parsed text asks, with one entity blank."""
     if written.blanks != 1:
         raise FactSyntaxError(f"{text!r}: a question has one blank '?', this has {written.blanks}")
-    if written.relation.is_blank or any(a.is_blank for a, _ in written.qualifiers):
+    if written.asks_relation:
         raise FactSyntaxError(f"{text!r}: only an entity can be asked for, not a relation")
-
-
-def _name(token: Token) -> str:
-    return Literal(token.text) if token.quote == "'" else token.text
-
-
-def _maybe(token: Token) -> str | None:
-    return None if token.is_blank else _name(token)
+    subject, obj = name_or_blank(written.subject), name_or_blank(written.object)
+    pairs = tuple((name_of(a), name_or_blank(v)) for a, v in written.qualifiers)
+    return Question(subject, name_of(written.relation), obj, pairs)

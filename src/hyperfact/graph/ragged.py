@@ -39,6 +39,17 @@ def places_of(offsets: Places, rows: Array) -> Places:
     return starts + np.arange(len(starts))
 
 
+def find(rising: Array, wanted: Array) -> tuple[Places, NDArray[np.bool_]]:
+    """For each wanted number a place in a rising table, and whether the number is there.
+
+    Where it is not there the place is some place that exists, or 0 in an empty table.
+    """
+    if not len(rising):
+        return np.zeros(wanted.shape, dtype=np.int64), np.zeros(wanted.shape, dtype=bool)
+    places = np.minimum(np.searchsorted(rising, wanted), len(rising) - 1)
+    return places, rising[places] == wanted
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows with a fixed part and a ragged set of pairs, ready to be compared by content."""

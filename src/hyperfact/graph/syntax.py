@@ -48,6 +48,11 @@ class Written:
         """How many fields are blank."""
         return sum(token.is_blank for token in self.tokens)
 
+    @property
+    def asks_relation(self) -> bool:
+        """Whether the relation or an attribute is blank."""
+        return self.relation.is_blank or any(a.is_blank for a, _ in self.qualifiers)
+
 
 def quote(name: str) -> str:
     """A name as it must be written: bare where that is unambiguous."""

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, overload
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.ragged import Array
-from hyperfact.predict.questions import AnyQuestion, write_any
+from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, write_any
 
 Known = Literal["mark", "remove", "hide", "only"]
 
@@ -58,7 +58,7 @@ class Answer:
 class Answers(Sequence[Answer]):
     """The best answers of one question, as columns; a row is made when it is looked at."""
 
-    question: AnyQuestion
+    asked: ResolvedQuestion
     names: Vocabulary
     ids: Array  # (answers,)
     ranks: Array  # (answers,)
@@ -67,6 +67,11 @@ class Answers(Sequence[Answer]):
     where: tuple[tuple[str, ...], ...]
     candidates: int  # how many were ranked
     calibrated: bool  # whether a temperature was fitted on validation facts
+
+    @property
+    def question(self) -> AnyQuestion:
+        """The question as it was asked."""
+        return self.asked.question
 
     def __len__(self) -> int:
         return len(self.ids)

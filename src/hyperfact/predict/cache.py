@@ -1,10 +1,10 @@
-"""What questions leave beside a run: its facts and its calibration, both made again at will.
+"""The cache of a run: its facts and its calibration, both made again at will.
 
-    sidecar/facts.safetensors    the facts of all splits by the ids of the run
-    sidecar/calibration.json     temperatures, and how well they fit
-    sidecar/index.json           written last: SHA-256 of both, and of the run they belong to
+    cache/facts.safetensors    the facts of all splits by the ids of the run
+    cache/calibration.json     temperatures, and how well they fit
+    cache/index.json           written last: SHA-256 of both, and of the run they belong to
 
-With them a run answers without its dataset, and loads faster. A sidecar that is damaged or belongs
+With them a run answers without its dataset, and loads faster. A cache that is damaged or belongs
 to other weights is ignored; a run directory that cannot be written simply has none.
 """
 
@@ -27,22 +27,18 @@ from hyperfact.runs.artifacts import WEIGHTS
 from hyperfact.system.reading import parse_json, read_inside
 from hyperfact.system.writing import write_atomically
 
-FOLDER, FACTS, CALIBRATION, INDEX = (
-    "sidecar",
-    "facts.safetensors",
-    "calibration.json",
-    "index.json",
-)
+FOLDER = "cache"
+FACTS, CALIBRATION, INDEX = "facts.safetensors", "calibration.json", "index.json"
 _LIMIT = 2**33  # bytes of a file
 _COLUMNS = ("subject", "relation", "object", "offsets", "attributes", "values")
 
 
-class Sidecar:
-    """The folder beside one run.
+class RunCache:
+    """The cache inside the directory of one run.
 
     Args:
         run: The run directory.
-        manifest: Of the run; it says which weights and which facts the sidecar must belong to.
+        manifest: Of the run; it says which weights and which facts the cache must belong to.
     """
 
     def __init__(self, run: Path, manifest: Mapping[str, Any]) -> None:

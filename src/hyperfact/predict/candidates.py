@@ -1,76 +1,92 @@
-"""From scores to ranked answers."""
+"""From scores to ranked answers: who competes, at which rank, with which probability."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from hyperfact.errors import NumericalError
-from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.ragged import Array, owners_of
 from hyperfact.predict.answers import Answers, Request
 from hyperfact.predict.calibration import Calibration
-from hyperfact.predict.knowledge import KnownRows
-from hyperfact.predict.questions import AnyQuestion
-from hyperfact.predict.scoring import top
+from hyperfact.predict.knowledge import Knowledge, KnownRows
+from hyperfact.predict.questions import QuestionIds, ResolvedQuestion
+from hyperfact.predict.scoring import Scorer, top
 
 _NONE = float("-inf")  # no candidate
 _ROWS = 8
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where one answer stands, ranked as `evaluate` ranks: other known answers do not compete."""
-
-    rank: float  # 1 + rivals above + half of the equal ones
-    candidates: int
-    score: float
-    probability: float
+# -- scores, and who competes ---------------------------------------------------------------------
 
 
-def rank(
-    questions: Sequence[AnyQuestion],
-    scores: Tensor,
-    known: KnownRows,
-    *,
-    names: Vocabulary,
-    request: Request,
-    fitted: Calibration | None,
-) -> list[Answers]:
-    """The best answers of each question.
+def scores_of(
+    scorer: Scorer, knowledge: Knowledge, questions: Sequence[QuestionIds]
+) -> Tensor:  # (questions, candidates)
+    """Scores of questions of one kind: for entities, or for relations."""
+    if questions[0].is_relation:
+        scores = torch.stack([scorer.relations(q, knowledge.prior(q)) for q in questions])
+    else:
+        scores = scorer.entities(questions)
+    return refuse_unusable(scores)
 
-    Args:
-        questions: As they were asked.
-        scores: Of all candidates, minus infinity for those that are none; may be changed.
-        known: Their known answers.
-        names: Of the candidates.
-        request: How many, and what to do with known ones.
-        fitted: From scores to probabilities; None: by a plain softmax.
+
+def refuse_unusable(scores: Tensor) -> Tensor:
+    """The same scores, if none is a NaN or an infinity; one sum finds it anywhere.
+
+    Raises:
+        NumericalError: There is one.
     """
-    beta, doubt = (1.0, 0.0) if fitted is None else (1.0 / fitted.temperature, fitted.doubt)
-    if request.known == "remove":
-        _forbid(scores, known)
-    totals = log_partition(scores, beta).numpy()  # (questions,)
-    partial = request.known == "remove" or request.restrict_range
-    counts = (scores > _NONE).sum(dim=1).tolist() if partial else [scores.shape[1]] * len(scores)
-    chosen = _chosen(scores, known, request)
-    where = _where(chosen, known)
-    return [
-        Answers(
-            questions[row],
-            names,
-            ids,
-            ranks,
-            values,
-            (1.0 - doubt) * np.exp(beta * values - totals[row]) + doubt / max(1, counts[row]),
-            where[row],
-            counts[row],
-            fitted is not None,
-        )
-        for row, (ids, ranks, values) in enumerate(chosen)
-    ]
+    if not bool(torch.isfinite(scores.sum())):
+        raise NumericalError("a score of this model is not a finite number")
+    return scores
+
+
+def forbid(scores: Tensor, known: KnownRows) -> None:
+    """Known answers stop being candidates."""
+    scores[torch.from_numpy(owners_of(known.offsets)), torch.from_numpy(known.ids)] = _NONE
+
+
+def forbid_others(scores: Tensor, known: KnownRows, answers: Tensor) -> None:
+    """Known answers but one of each question stop being candidates."""
+    right = scores.gather(1, answers[:, None])
+    forbid(scores, known)
+    scores.scatter_(1, answers[:, None], right)
+
+
+def restrict(scores: Tensor, knowledge: Knowledge, questions: Sequence[QuestionIds]) -> None:
+    """Only those who were seen in the asked role stay candidates."""
+    for row, question in zip(scores, questions, strict=True):
+        row.masked_fill_(~knowledge.in_range(question), _NONE)
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Probabilities of scores, over those who compete for each question.
+
+    p = (1 - d) exp(beta score) / sum + d / n, as `hyperfact.predict.calibration` fits it.
+    """
+
+    log_sums: Array  # (questions,) log of the sum of exp(beta score)
+    counts: list[int]  # (questions,) who competes
+    beta: float = 1.0
+    doubt: float = 0.0
+
+    @classmethod
+    def of(cls, scores: Tensor, fitted: Calibration | None) -> "Softmax":
+        """Over these scores, minus infinity for who does not compete; None: a plain softmax."""
+        beta, doubt = (1.0, 0.0) if fitted is None else (1.0 / fitted.temperature, fitted.doubt)
+        counts = (scores > _NONE).sum(dim=1).tolist()
+        return cls(log_partition(scores, beta).numpy(), counts, beta, doubt)
+
+    def probabilities(self, row: int, scores: Array) -> Array:
+        """Of some scores of one question."""
+        sure = (1.0 - self.doubt) * np.exp(self.beta * scores - self.log_sums[row])
+        result: Array = sure + self.doubt / max(1, self.counts[row])
+        return result
 
 
 def log_partition(scores: Tensor, beta: float) -> Tensor:  # (rows,)
@@ -85,9 +101,50 @@ def log_partition(scores: Tensor, beta: float) -> Tensor:  # (rows,)
     return torch.cat(parts)
 
 
-def _forbid(scores: Tensor, known: KnownRows) -> None:
-    """Known answers stop being candidates."""
-    scores[torch.from_numpy(owners_of(known.offsets)), torch.from_numpy(known.ids)] = _NONE
+# -- the list of the best answers -----------------------------------------------------------------
+
+
+def rank(
+    questions: Sequence[ResolvedQuestion],
+    scores: Tensor,
+    knowledge: Knowledge,
+    *,
+    request: Request,
+    fitted: Calibration | None,
+) -> list[Answers]:
+    """The best answers of each question.
+
+    Args:
+        questions: Of one kind: for entities, or for relations.
+        scores: Of all candidates; they are changed.
+        knowledge: What is known, and who was seen in the asked role.
+        request: How many, and what to do with known ones.
+        fitted: From scores to probabilities; None: by a plain softmax.
+    """
+    ids = [question.ids for question in questions]
+    known = knowledge.known(ids)
+    if request.restrict_range:
+        restrict(scores, knowledge, ids)
+    if request.known == "remove":
+        forbid(scores, known)
+    softmax = Softmax.of(scores, fitted)
+    chosen = _chosen(scores, known, request)
+    where = _where(chosen, known)
+    names = knowledge.candidates_of(ids[0])
+    return [
+        Answers(
+            questions[row],
+            names,
+            found,
+            ranks,
+            values,
+            softmax.probabilities(row, values),
+            where[row],
+            softmax.counts[row],
+            fitted is not None,
+        )
+        for row, (found, ranks, values) in enumerate(chosen)
+    ]
 
 
 Chosen = tuple[Array, Array, Array]  # ids, ranks and scores of the answers of one question
@@ -96,9 +153,9 @@ Chosen = tuple[Array, Array, Array]  # ids, ranks and scores of the answers of o
 def _chosen(scores: Tensor, known: KnownRows, request: Request) -> list[Chosen]:
     """The answers to show, of each question; scores of hidden ones are changed."""
     if request.known == "only":
-        return [_known_ones(row, known.of(i)[0], request.k) for i, row in enumerate(scores)]
+        return [_known_ones(row, known.of(i), request.k) for i, row in enumerate(scores)]
     if request.known == "hide":
-        _forbid(scores, known)
+        forbid(scores, known)
     return _best(scores, request.k)
 
 
@@ -106,10 +163,8 @@ def _where(chosen: Sequence[Chosen], known: KnownRows) -> list[tuple[tuple[str, 
     """In which splits each answer is known."""
     lengths = [len(ids) for ids, _, _ in chosen]
     rows = np.repeat(np.arange(len(chosen)), lengths)
-    bits = known.splits_of(rows, np.concatenate([ids for ids, _, _ in chosen]))
-    names = [known.named(b) for b in range(1 << len(known.names))]
-    parts = np.split(bits, np.cumsum(lengths)[:-1])
-    return [tuple(names[b] for b in part.tolist()) for part in parts]
+    found = iter(known.where(rows, np.concatenate([ids for ids, _, _ in chosen])))
+    return [tuple(islice(found, length)) for length in lengths]
 
 
 def _best(scores: Tensor, k: int) -> list[Chosen]:
@@ -130,30 +185,32 @@ def _known_ones(scores: Tensor, known: Array, k: int) -> Chosen:
     return known[order], ranks[order], scores.numpy()[known[order]]
 
 
-def place_among(scores: Tensor, answer: int, *, known: Array, fitted: Calibration | None) -> Place:
-    """Where an answer stands among these scores, known ones filtered."""  # (candidates,)
-    refuse_unusable(scores)
-    score = scores[answer].clone()
-    rivals = scores.clone()
-    rivals[torch.from_numpy(known)] = _NONE
-    rivals[answer] = _NONE
-    beta, doubt = (1.0, 0.0) if fitted is None else (1.0 / fitted.temperature, fitted.doubt)
-    total = torch.logaddexp((rivals * beta).logsumexp(dim=0), score * beta)
-    equal = int((rivals == score).sum())
-    candidates = 1 + int((rivals > _NONE).sum())
-    return Place(
-        1.0 + int((rivals > score).sum()) + 0.5 * equal,
-        candidates,
-        float(score),
-        (1.0 - doubt) * float(torch.exp(score * beta - total)) + doubt / candidates,
-    )
+# -- the place of one answer ----------------------------------------------------------------------
 
 
-def refuse_unusable(scores: Tensor) -> None:
-    """Stop at a NaN or an infinity; one sum finds it anywhere.
+@dataclass(frozen=True)
+class Place:
+    """Where one answer stands, ranked as `evaluate` ranks: other known answers do not compete."""
 
-    Raises:
-        NumericalError: There is one.
-    """
-    if not bool(torch.isfinite(scores.sum())):
-        raise NumericalError("a score of this model is not a finite number")
+    rank: float  # 1 + rivals above + half of the equal ones
+    candidates: int
+    score: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class FilteredRanking:
+    """How one answer to one question is placed, by whatever scores."""
+
+    answer: int
+    known: KnownRows  # of this question alone
+    fitted: Calibration | None
+
+    def place(self, scores: Tensor) -> Place:
+        """Where the answer stands among these scores, which stay as they are."""  # (candidates,)
+        one = refuse_unusable(scores)[None].clone()
+        forbid_others(one, self.known, torch.tensor([self.answer]))
+        softmax, score = Softmax.of(one, self.fitted), one[0, self.answer]
+        above, equal = int((one > score).sum()), int((one == score).sum()) - 1
+        (probability,) = softmax.probabilities(0, score[None].numpy()).tolist()
+        return Place(1.0 + above + 0.5 * equal, softmax.counts[0], float(score), probability)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 from hyperfact.errors import FactSyntaxError, UserError
-from hyperfact.graph.facts import Literal, show
-from hyperfact.graph.syntax import Token, parse
+from hyperfact.graph.facts import name_of, show
+from hyperfact.graph.syntax import parse
 from hyperfact.predict.questions import AnyQuestion, RelationQuestion, write_any
 
 _ACTIONS = {"+": "add", "-": "remove"}
@@ -54,12 +54,8 @@ def read_change(text: str) -> Change:
             f"{text!r}: a change is '+ attribute = value', '- attribute = value' "
             "or 'attribute = new value'"
         )
-    attribute, value = (_name(token) for token in written.qualifiers[0])
+    attribute, value = (name_of(token) for token in written.qualifiers[0])
     return Change(action, attribute, value)  # type: ignore[arg-type]  # one of the three
-
-
-def _name(token: Token) -> str:
-    return Literal(token.text) if token.quote == "'" else token.text
 
 
 def apply_changes(question: AnyQuestion, changes: Sequence[Change]) -> AnyQuestion:

@@ -18,7 +18,7 @@ from hyperfact.graph.queries import Queries
 from hyperfact.graph.ragged import Table, group
 from hyperfact.predict.answers import Answers, Request
 from hyperfact.predict.predictor import Predictor
-from hyperfact.predict.questions import Asked, named, write_any
+from hyperfact.predict.questions import QuestionIds, ResolvedQuestion, write_any
 
 _EACH = 10  # answers looked at for each question
 
@@ -80,11 +80,11 @@ def complete(
             if possible
             else "no training fact fits, so there is nothing to ask"
         )
-    asked = [_asked(questions, row) for row in range(count)]
-    pairs = [(named(q, predictor.entities, predictor.relations), q) for q in asked]
-    request = Request(_EACH, "hide", restrict_range)
+    names = predictor.entities, predictor.relations
+    asked = (QuestionIds.of_row(questions, row) for row in range(count))
+    resolved = [ResolvedQuestion.by_ids(ids, *names) for ids in asked]
     proposals: dict[Fact, Proposal] = {}
-    for answers in predictor.answer(pairs, request):
+    for answers in predictor.answer(resolved, Request(_EACH, "hide", restrict_range)):
         for proposal in _new(answers):
             best = proposals.get(proposal.fact)
             if best is None or best.probability < proposal.probability:
@@ -117,10 +117,3 @@ def _questions(predictor: Predictor, entity: str | None, relation: str | None) -
     table = queries.table(train.columns)
     first = np.sort(group(table).first)
     return table.take(np.random.default_rng(0).permutation(first))
-
-
-def _asked(table: Table, row: int) -> Asked:
-    part = slice(table.offsets[row], table.offsets[row + 1])
-    subject, relation, obj = table.fixed[row].tolist()
-    values, attributes = table.second[part].tolist(), table.first[part].tolist()
-    return Asked((subject, obj, *values), (relation, *attributes))

@@ -8,10 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import HKG, Columns, Splits
 from hyperfact.graph.queries import BLANK_ID, KnownAnswers
-from hyperfact.graph.ragged import Array, Places, offsets_of, owners_of, places_of
-from hyperfact.predict.questions import Asked, table_of
+from hyperfact.graph.ragged import Array, Places, find, offsets_of, owners_of, places_of
+from hyperfact.graph.role_index import VALUE, RoleIndex, role_number
+from hyperfact.predict.questions import QuestionIds, table_of
 
 
 @dataclass(frozen=True)
@@ -23,25 +25,21 @@ class KnownRows:
     splits: Array  # (answers,) bit i: the i-th split
     names: tuple[str, ...]
 
-    def of(self, row: int) -> tuple[Array, Array]:
-        """Ids and splits of one question."""
-        part = slice(self.offsets[row], self.offsets[row + 1])
-        return self.ids[part], self.splits[part]
+    def of(self, row: int) -> Array:
+        """The known answers of one question."""
+        return self.ids[self.offsets[row] : self.offsets[row + 1]]
 
-    def splits_of(self, rows: Array, ids: Array) -> Array:
-        """For each (row, id) the splits that hold it, 0 if none does."""
+    def where(self, rows: Array, ids: Array) -> list[tuple[str, ...]]:
+        """For each (row, id) the names of the splits that hold it."""
         width = 1 + max(int(self.ids.max(initial=0)), int(ids.max(initial=0)))
-        codes = owners_of(self.offsets) * width + self.ids
-        wanted = rows * width + ids
-        if not len(codes):
-            return np.zeros(wanted.shape, dtype=np.int64)
-        at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
-        found: Array = np.where(codes[at] == wanted, self.splits[at], 0)
-        return found
-
-    def named(self, bits: int) -> tuple[str, ...]:
-        """The names of the splits of a bit field."""
-        return tuple(name for i, name in enumerate(self.names) if bits >> i & 1)
+        places, there = find(owners_of(self.offsets) * width + self.ids, rows * width + ids)
+        bits = np.zeros(len(there), dtype=np.int64)
+        bits[there] = self.splits[places[there]]
+        named = [
+            tuple(name for i, name in enumerate(self.names) if field >> i & 1)
+            for field in range(1 << len(self.names))
+        ]
+        return [named[field] for field in bits.tolist()]
 
 
 class Knowledge:
@@ -55,7 +53,7 @@ class Knowledge:
         """An index of known answers for each split."""
         return {name: KnownAnswers.build(part) for name, part in self.splits.items() if len(part)}
 
-    def known(self, questions: Sequence[Asked]) -> KnownRows:
+    def known(self, questions: Sequence[QuestionIds]) -> KnownRows:
         """The known answers of questions of one kind: all for entities, or all for relations."""
         if questions and questions[0].is_relation:
             found = [self._relations(question) for question in questions]
@@ -68,7 +66,7 @@ class Knowledge:
         names = tuple(self.indexes)
         return KnownRows(offsets_of(counts), ids[order], bits[order], names)
 
-    def _entities(self, questions: Sequence[Asked]) -> tuple[Array, Array, Array]:
+    def _entities(self, questions: Sequence[QuestionIds]) -> tuple[Array, Array, Array]:
         """Row, id and splits of every known answer, each once."""
         table, width = table_of(questions), len(self.splits.entities)
         codes, bits = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
@@ -81,40 +79,44 @@ class Knowledge:
         np.bitwise_or.at(total, inverse, np.concatenate(bits))
         return unique // width, unique % width, total
 
-    def _relations(self, question: Asked) -> dict[int, int]:
+    def _relations(self, question: QuestionIds) -> dict[int, int]:
         found: dict[int, int] = {}
         for place, index in enumerate(self.indexes.values()):
             for relation in _relations_that_fit(index.graph.columns, question):
                 found[relation] = found.get(relation, 0) | 1 << place
         return dict(sorted(found.items()))
 
+    def candidates_of(self, question: QuestionIds) -> Vocabulary:
+        """The names of all that could fill the blank."""
+        return self.splits.relations if question.is_relation else self.splits.entities
+
+    def row_of(self, fact: QuestionIds) -> int:
+        """The row of a whole fact among the training facts, which are a set; -1 if none has it."""
+        c, pairs = self.train.columns, sorted(fact.qualifiers)
+        same = (c.subject == fact.entities[0]) & (c.object == fact.entities[1])
+        same &= (c.relation == fact.relations[0]) & (np.diff(c.offsets) == len(pairs))
+        rows = np.flatnonzero(same).tolist()
+        return next((r for r in rows if QuestionIds.of_row(c.table, r).qualifiers == pairs), -1)
+
     # -- ranges -----------------------------------------------------------------------------------
 
-    def in_range(self, question: Asked) -> Tensor:  # (candidates,) bool
+    def in_range(self, question: QuestionIds) -> Tensor:  # (candidates,) bool
         """Candidates that the training facts show in the asked role."""
         if question.is_relation:
             ids, size = self._relation_range(question), len(self.splits.relations)
         else:
-            offsets, flat = self._ranges
-            kind, relation = question.role
-            role = kind * len(self.splits.relations) + relation
-            ids, size = flat[offsets[role] : offsets[role + 1]], len(self.splits.entities)
+            kind, relations = min(question.slot, VALUE), len(self.splits.relations)
+            role = role_number(kind, question.ruling_relation, relations)
+            ids, size = self._roles.entities_of(role), len(self.splits.entities)
         mask = torch.zeros(size, dtype=torch.bool)
         mask[torch.from_numpy(ids.astype(np.int64))] = True
         return mask
 
     @cached_property
-    def _ranges(self) -> tuple[Places, Array]:
-        """Entities seen as subject and object of each relation, as value of each attribute."""
-        c, relations = self.train.columns, len(self.splits.relations)
-        width = len(self.splits.entities)
-        roles = np.concatenate([c.relation, relations + c.relation, 2 * relations + c.attributes])
-        ids = np.concatenate([c.subject, c.object, c.values])
-        codes = np.unique(roles.astype(np.int64) * width + ids)
-        offsets = np.searchsorted(codes, np.arange(3 * relations + 1, dtype=np.int64) * width)
-        return offsets, codes % width
+    def _roles(self) -> RoleIndex:
+        return RoleIndex.of(self.train)
 
-    def prior(self, question: Asked) -> Tensor:  # (relations,)
+    def prior(self, question: QuestionIds) -> Tensor:  # (relations,)
         """The log P(r) of the asked relation in training; an attribute beside its primary relation.
 
         One imagined fact, spread over all attributes by their number, stands for what was not seen.
@@ -129,7 +131,7 @@ class Knowledge:
             counts = here + overall / overall.sum()
         return torch.from_numpy(np.log(counts / counts.sum()))
 
-    def _relation_range(self, question: Asked) -> Array:
+    def _relation_range(self, question: QuestionIds) -> Array:
         """Relations seen as primary ones; or attributes seen beside this primary relation."""
         c = self.train.columns
         if question.place == 0:
@@ -138,7 +140,7 @@ class Knowledge:
         return np.unique(c.attributes[places_of(c.offsets, rows)])
 
 
-def _relations_that_fit(c: Columns, question: Asked) -> list[int]:
+def _relations_that_fit(c: Columns, question: QuestionIds) -> list[int]:
     """The relations that make a fact of these columns out of a question for a relation."""
     subject, obj = question.entities[:2]
     primary = question.relations[0]
@@ -146,11 +148,10 @@ def _relations_that_fit(c: Columns, question: Asked) -> list[int]:
     hit &= np.diff(c.offsets) == len(question.entities) - 2
     if primary != BLANK_ID:
         hit &= c.relation == primary
-    wanted = sorted(zip(question.relations[1:], question.entities[2:], strict=True))
+    wanted = sorted(question.qualifiers)
     found = []
     for row in np.flatnonzero(hit).tolist():
-        part = slice(c.offsets[row], c.offsets[row + 1])
-        pairs = list(zip(c.attributes[part].tolist(), c.values[part].tolist(), strict=True))
+        pairs = QuestionIds.of_row(c.table, row).qualifiers
         if primary == BLANK_ID:
             found += [int(c.relation[row])] if pairs == wanted else []
         else:

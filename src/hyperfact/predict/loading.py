@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from hyperfact.config import ExperimentConfig
 from hyperfact.graph.hkg import Splits
 from hyperfact.models.representations import Representations
-from hyperfact.predict.cache import Sidecar
+from hyperfact.predict.cache import RunCache
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import (
     VECTORS,
@@ -32,14 +32,14 @@ from hyperfact.runs.extensions import refuse_missing
 
 
 @dataclass(frozen=True)
-class Parts:
+class LoadedRun:
     """A run as it was read."""
 
     stored: Stored
     config: ExperimentConfig
     splits: Splits
     scorer: Scorer
-    sidecar: Sidecar
+    cache: RunCache
 
     @property
     def weights(self) -> Mapping[str, Tensor]:
@@ -56,18 +56,18 @@ class Parts:
         model.load_state_dict(self.weights)
 
 
-def read_parts(path: Path, *, splits: Splits | None, data_dir: Path | None) -> Parts:
-    """Read a run; its facts come from its sidecar, else from its dataset."""
+def load_run(path: Path, *, splits: Splits | None, data_dir: Path | None) -> LoadedRun:
+    """Read a run; its facts come from its cache, else from its dataset."""
     stored = read_run(path)
     refuse_missing(stored.manifest.get("extensions"), path)
     config = ExperimentConfig.from_toml(stored.config).with_data_dir(data_dir)
-    sidecar = Sidecar(path, stored.manifest)
-    kept = sidecar.facts(stored.entities, stored.relations) if splits is None else None
+    cache = RunCache(path, stored.manifest)
+    kept = cache.facts(stored.entities, stored.relations) if splits is None else None
     if kept is None:
         kept = splits if splits is not None else load_data(config)
         check_facts(stored, kept)
-        sidecar.keep_facts(kept)
-    return Parts(stored, config, kept, _scorer(stored, config, kept), sidecar)
+        cache.keep_facts(kept)
+    return LoadedRun(stored, config, kept, _scorer(stored, config, kept), cache)
 
 
 def _scorer(stored: Stored, config: ExperimentConfig, splits: Splits) -> Scorer:

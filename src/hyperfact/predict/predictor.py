@@ -6,20 +6,18 @@ from itertools import islice
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import Splits
 from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.answers import Answers, Known, Request
-from hyperfact.predict.cache import Sidecar
 from hyperfact.predict.calibration import Calibration
-from hyperfact.predict.candidates import Place, place_among, rank, refuse_unusable
-from hyperfact.predict.fitting import Kind, fit_kind, scores_of
+from hyperfact.predict.candidates import FilteredRanking, Place, rank, scores_of
+from hyperfact.predict.fitting import Kind, fit_kind
 from hyperfact.predict.knowledge import Knowledge
-from hyperfact.predict.loading import Parts, read_parts
-from hyperfact.predict.questions import AnyQuestion, Asked, ids_of, read_any
+from hyperfact.predict.loading import LoadedRun, load_run
+from hyperfact.predict.questions import AnyQuestion, QuestionIds, ResolvedQuestion, read_any
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import Stored
 from hyperfact.runs.build import build, training_facts
@@ -27,7 +25,9 @@ from hyperfact.runs.run import Run, representations
 
 _CELLS = 2**24  # scores that exist at once: 64 MB in float32
 _READ = 8192  # questions read ahead, among which equal ones are scored once
-_NONE = float("-inf")
+
+#: A question in any form: text, names, or names with their ids.
+QuestionLike = str | AnyQuestion | ResolvedQuestion
 
 
 class Predictor:
@@ -37,7 +37,8 @@ class Predictor:
         config: Of the run.
         splits: The facts of the run, all splits.
         scorer: Decoder and representations.
-        parts: What else the run directory holds, if it comes from one.
+        loaded: What else the run directory holds, if it comes from one.
+        model: The whole model, if it is in memory already.
     """
 
     def __init__(
@@ -46,12 +47,12 @@ class Predictor:
         splits: Splits,
         *,
         scorer: Scorer,
-        parts: Parts | None = None,
+        loaded: LoadedRun | None = None,
         model: TransEQ | None = None,
     ) -> None:
         self.config, self.splits, self.scorer = config, splits, scorer
         self.knowledge = Knowledge(splits, training_facts(config, splits))
-        self._parts, self._model = parts, model
+        self._loaded, self._model = loaded, model
         self._calibrations: dict[Kind, Calibration | None] = {}
 
     @classmethod
@@ -65,8 +66,8 @@ class Predictor:
             splits: Its facts, if they are loaded already.
             data_dir: Where benchmarks lie, if not where they lay then.
         """
-        parts = read_parts(Path(path), splits=splits, data_dir=data_dir)
-        return cls(parts.config, parts.splits, scorer=parts.scorer, parts=parts)
+        run = load_run(Path(path), splits=splits, data_dir=data_dir)
+        return cls(run.config, run.splits, scorer=run.scorer, loaded=run)
 
     @classmethod
     def of(cls, run: Run) -> "Predictor":
@@ -95,61 +96,59 @@ class Predictor:
     @property
     def stored(self) -> Stored | None:
         """What the run directory holds, if there is one."""
-        return None if self._parts is None else self._parts.stored
+        return None if self._loaded is None else self._loaded.stored
 
     @property
     def path(self) -> Path | None:
         """The run directory, if there is one."""
-        return None if self._parts is None else self._parts.stored.path
+        return None if self._loaded is None else self._loaded.stored.path
 
     @cached_property
     def model(self) -> TransEQ:
         """The whole model with its encoder; built when first needed, for explanations."""
         if self._model is not None:
             return self._model
-        assert self._parts is not None, "a predictor without a model comes from a directory"
+        assert self._loaded is not None, "a predictor without a model comes from a directory"
         model = build(self.config, self.knowledge.train, torch.Generator().manual_seed(0))
-        self._parts.load_into(model)
+        self._loaded.load_into(model)
         return model.eval()
 
     def calibration(self, kind: Kind = "entity") -> Calibration | None:
-        """From scores to probabilities, for one kind; fitted once, and kept beside the run.
+        """From scores to probabilities, for one kind; fitted once, and kept with the run.
 
         None: there are too few validation facts that training did not see.
         """
         if kind not in self._calibrations:
-            sidecar = self._sidecar
-            kept = (None if sidecar is None else sidecar.calibration()) or {}
+            cache = None if self._loaded is None else self._loaded.cache
+            kept = (None if cache is None else cache.calibration()) or {}
             if kind not in kept or not (kept[kind] is None or Calibration.is_one(kept[kind])):
                 valid = self.splits.valid if self.config.data.train_on == "train" else None
                 scorer, known = self.scorer, self.knowledge
                 found = None if not valid else fit_kind(kind, scorer, known, valid)
                 kept[kind] = None if found is None else found.as_dict()
-                if sidecar is not None:
-                    sidecar.keep_calibration(kept)
+                if cache is not None:
+                    cache.keep_calibration(kept)
             value = kept[kind]
             self._calibrations[kind] = None if value is None else Calibration.from_dict(value)
         return self._calibrations[kind]
 
-    @property
-    def _sidecar(self) -> Sidecar | None:
-        return None if self._parts is None else self._parts.sidecar
-
     # -- questions --------------------------------------------------------------------------------
 
-    def look_up(self, question: str | AnyQuestion) -> tuple[AnyQuestion, Asked]:
-        """A question with names and with ids.
+    def resolve(self, question: QuestionLike) -> ResolvedQuestion:
+        """A question with the ids of its names; one that has them stays as it is.
 
         Raises:
             FactSyntaxError: Text that is no question.
             UnknownNameError: A name that the run does not know; says the nearest.
         """
+        if isinstance(question, ResolvedQuestion):
+            return question
         read = read_any(question) if isinstance(question, str) else question
-        return read, ids_of(read, self.entities, self.relations)
+        return ResolvedQuestion.by_name(read, self.entities, self.relations)
 
     def ask(
         self,
-        question: str | AnyQuestion,
+        question: QuestionLike,
         k: int = 10,
         *,
         known: Known = "mark",
@@ -164,12 +163,11 @@ class Predictor:
                 list, while they keep their share of the probability; or list `only` them.
             restrict_range: Only candidates that training facts show in the asked role.
         """
-        request = Request(k, known, restrict_range)
-        return self._answer([self.look_up(question)], request)[0]
+        return self.answer([question], Request(k, known, restrict_range))[0]
 
     def ask_many(
         self,
-        questions: Iterable[str | AnyQuestion],
+        questions: Iterable[QuestionLike],
         k: int = 10,
         *,
         known: Known = "mark",
@@ -177,79 +175,52 @@ class Predictor:
     ) -> Iterator[Answers]:
         """Answers in the order of the questions; equal questions near each other cost once."""
         request, stream = Request(k, known, restrict_range), iter(questions)
-        while some := [self.look_up(question) for question in islice(stream, _READ)]:
+        while some := list(islice(stream, _READ)):
             yield from self.answer(some, request)
 
-    def answer(
-        self, questions: Sequence[tuple[AnyQuestion, Asked]], request: Request
-    ) -> list[Answers]:
-        """Answers of questions that are looked up already, each different one scored once."""
-        unique: dict[Asked, int] = {}
-        for _, asked in questions:
-            unique.setdefault(asked, len(unique))
-        first = {unique[asked]: (question, asked) for question, asked in reversed(questions)}
-        order = sorted(first, key=lambda i: (first[i][1].is_relation, len(first[i][1].entities)))
-        found: dict[int, Answers] = {}
+    def answer(self, questions: Sequence[QuestionLike], request: Request) -> list[Answers]:
+        """Answers in the order of the questions; every way to ask leads here.
+
+        Each different question is scored once, together with others of its kind and arity.
+        """
+        resolved = [self.resolve(question) for question in questions]
+        first: dict[QuestionIds, ResolvedQuestion] = {}
+        for question in resolved:
+            first.setdefault(question.ids, question)
+        found: dict[QuestionIds, Answers] = {}
         rows = max(1, _CELLS // max(1, len(self.entities)))
         for kind in (False, True):
-            members = [i for i in order if first[i][1].is_relation == kind]
+            members = [question for ids, question in first.items() if ids.is_relation == kind]
+            members.sort(key=lambda question: len(question.ids.entities))
             for start in range(0, len(members), rows):
-                part = members[start : start + rows]
-                answers = self._answer([first[i] for i in part], request)
-                found.update(zip(part, answers, strict=True))
-        return [found[unique[asked]] for _, asked in questions]
+                for answers in self._answer(members[start : start + rows], request):
+                    found[answers.asked.ids] = answers
+        return [found[question.ids] for question in resolved]
 
-    def place(self, question: str | AnyQuestion, answer: str) -> Place:
+    def _answer(self, questions: Sequence[ResolvedQuestion], request: Request) -> list[Answers]:
+        """Answers of different questions of one kind, all scored at once."""
+        ids = [question.ids for question in questions]
+        scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
+        fitted = self._calibration_of(ids[0])
+        return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
+
+    def place(self, question: QuestionLike, answer: str) -> Place:
         """Where one answer stands, under the protocol of `evaluate`."""
-        _, asked = self.look_up(question)
-        return self.place_in(asked, self.scores(asked), self.candidate(asked, answer))
+        ids = self.resolve(question).ids
+        ranking = self.filtered_ranking(ids, self.answer_id(ids, answer))
+        return ranking.place(scores_of(self.scorer, self.knowledge, [ids])[0])
 
-    def candidate(self, asked: Asked, name: str) -> int:
+    def filtered_ranking(self, ids: QuestionIds, answer: int) -> FilteredRanking:
+        """How one answer is placed under that protocol, by any scores of this question."""
+        return FilteredRanking(answer, self.knowledge.known([ids]), self._calibration_of(ids))
+
+    def answer_id(self, ids: QuestionIds, name: str) -> int:
         """The id of a name of the kind that is asked for."""
-        if asked.is_relation:
-            return self.relations.id(name, "relation")
-        return self.entities.id(name, "entity")
+        return self.knowledge.candidates_of(ids).id(name, _kind_of(ids))
 
-    def scores(self, asked: Asked) -> Tensor:  # (candidates,)
-        """The score of every entity, or of every relation, whichever is asked for."""
-        return scores_of(self.scorer, self.knowledge, [asked])[0]
+    def _calibration_of(self, ids: QuestionIds) -> Calibration | None:
+        return self.calibration(_kind_of(ids))
 
-    def place_in(self, asked: Asked, scores: Tensor, answer: int) -> Place:
-        """Where an answer stands among these scores."""  # (candidates,)
-        known = self.knowledge.known([asked]).ids
-        return place_among(scores, answer, known=known, fitted=self._fitted(asked))
 
-    # -- one chunk --------------------------------------------------------------------------------
-
-    def _fitted(self, asked: Asked) -> Calibration | None:
-        return self.calibration("relation" if asked.is_relation else "entity")
-
-    def _answer(
-        self, questions: Sequence[tuple[AnyQuestion, Asked]], request: Request
-    ) -> list[Answers]:
-        """Answers of questions of one kind, all scored at once."""
-        asked = [a for _, a in questions]
-        scores = scores_of(self.scorer, self.knowledge, asked)  # (questions, candidates)
-        refuse_unusable(scores)
-        known = self.knowledge.known(asked)
-        if request.restrict_range:
-            self._restrict(scores, asked)
-        relation = asked[0].is_relation
-        return rank(
-            [question for question, _ in questions],
-            scores,
-            known,
-            names=self.relations if relation else self.entities,
-            request=request,
-            fitted=self._fitted(asked[0]),
-        )
-
-    def _restrict(self, scores: Tensor, asked: Sequence[Asked]) -> None:
-        """Forbid the candidates that were never seen in the asked role."""
-        rows: dict[tuple[int, int], list[int]] = {}
-        for row, question in enumerate(asked):
-            role = (-1, question.relations[0]) if question.is_relation else question.role
-            rows.setdefault(role, []).append(row)
-        for members in rows.values():
-            outside = ~self.knowledge.in_range(asked[members[0]])
-            scores[members] = scores[members].masked_fill(outside, _NONE)
+def _kind_of(ids: QuestionIds) -> Kind:
+    return "relation" if ids.is_relation else "entity"

@@ -1,4 +1,4 @@
-"""Questions as ids: a fact with one entity or one relation missing, ready to be scored."""
+"""Questions by name and by ids: a fact with one entity or one relation missing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from torch import Tensor
 
 from hyperfact.errors import FactSyntaxError
 from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.facts import Fact, Literal, Vocabulary, show
-from hyperfact.graph.queries import BLANK_ID, Question, read_question
+from hyperfact.graph.facts import Fact, Vocabulary, name_of, name_or_blank, show
+from hyperfact.graph.queries import BLANK_ID, Question, entity_question
 from hyperfact.graph.ragged import Table, offsets_of
-from hyperfact.graph.syntax import BLANK, Token, parse
+from hyperfact.graph.syntax import BLANK, parse
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,11 @@ def read_any(text: str) -> AnyQuestion:
         FactSyntaxError: No blank, several, or text that is no fact.
     """
     written = parse(text)
-    attributes = [a for a, _ in written.qualifiers]
-    if written.blanks != 1 or not any(t.is_blank for t in (written.relation, *attributes)):
-        return read_question(text)
-    pairs = tuple((_maybe(a), _name(v)) for a, v in written.qualifiers)
-    subject, obj = _name(written.subject), _name(written.object)
-    return RelationQuestion(subject, _maybe(written.relation), obj, pairs)
+    if written.blanks != 1 or not written.asks_relation:
+        return entity_question(text, written)
+    pairs = tuple((name_or_blank(a), name_of(v)) for a, v in written.qualifiers)
+    subject, obj = name_of(written.subject), name_of(written.object)
+    return RelationQuestion(subject, name_or_blank(written.relation), obj, pairs)
 
 
 def write_any(question: AnyQuestion) -> str:
@@ -62,20 +61,28 @@ def _shown(name: str | None) -> str:
     return BLANK if name is None else show(name)
 
 
-def _name(token: Token) -> str:
-    return Literal(token.text) if token.quote == "'" else token.text
-
-
-def _maybe(token: Token) -> str | None:
-    return None if token.is_blank else _name(token)
-
-
 @dataclass(frozen=True)
-class Asked:
-    """A question by ids; a blank holds `BLANK_ID`, and known pairs stand in canonical order."""
+class QuestionIds:
+    """A question by ids; a blank holds `BLANK_ID`, and known pairs stand in canonical order.
+
+    Filled, it has no blank and is a fact by ids.
+    """
 
     entities: tuple[int, ...]  # subject, object, values
     relations: tuple[int, ...]  # primary relation, attributes
+
+    @classmethod
+    def of_row(cls, table: Table, row: int) -> "QuestionIds":
+        """A row of facts or questions that stand in a table."""
+        part = slice(table.offsets[row], table.offsets[row + 1])
+        subject, relation, obj = table.fixed[row].tolist()
+        values, attributes = table.second[part].tolist(), table.first[part].tolist()
+        return cls((subject, obj, *values), (relation, *attributes))
+
+    @property
+    def qualifiers(self) -> list[tuple[int, int]]:
+        """The pairs of attribute and value."""
+        return list(zip(self.relations[1:], self.entities[2:], strict=True))
 
     @property
     def is_relation(self) -> bool:
@@ -93,60 +100,71 @@ class Asked:
         return self.place + 1 if self.is_relation else self.entities.index(BLANK_ID)
 
     @property
-    def role(self) -> tuple[int, int]:
-        """Kind of the asked slot (0 subject, 1 object, 2 value) and the relation that rules it."""
-        slot = self.slot
-        return min(slot, 2), self.relations[max(0, slot - 1)]
+    def ruling_relation(self) -> int:
+        """The relation or attribute that the asked slot belongs to."""
+        return self.relations[max(0, self.slot - 1)]
 
-    def filled(self, answer: int) -> "Asked":
+    def filled(self, answer: int) -> "QuestionIds":
         """The same with the blank filled."""
         one = tuple(answer if e == BLANK_ID else e for e in self.entities)
         two = tuple(answer if r == BLANK_ID else r for r in self.relations)
-        return Asked(one, two)
+        return QuestionIds(one, two)
 
-    def without(self, qualifier: int) -> "Asked":
+    def without(self, qualifier: int) -> "QuestionIds":
         """The same without its i-th qualifier, counted from 0."""
         entities, relations = list(self.entities), list(self.relations)
         del entities[2 + qualifier], relations[1 + qualifier]
-        return Asked(tuple(entities), tuple(relations))
+        return QuestionIds(tuple(entities), tuple(relations))
 
 
-def ids_of(question: AnyQuestion, entities: Vocabulary, relations: Vocabulary) -> Asked:
-    """Look the names up.
+@dataclass(frozen=True)
+class ResolvedQuestion:
+    """A question by name, as it was asked, and by the ids of one run."""
 
-    Raises:
-        FactSyntaxError: Not exactly one blank.
-        UnknownNameError: A name that the run does not know; says the nearest.
-    """
+    question: AnyQuestion
+    ids: QuestionIds
 
-    def entity(name: str | None) -> int:
-        return BLANK_ID if name is None else entities.id(name, "entity")
+    @classmethod
+    def by_name(
+        cls, question: AnyQuestion, entities: Vocabulary, relations: Vocabulary
+    ) -> "ResolvedQuestion":
+        """Look the names up.
 
-    def relation(name: str | None) -> int:
-        return BLANK_ID if name is None else relations.id(name, "relation")
+        Raises:
+            FactSyntaxError: Not exactly one blank.
+            UnknownNameError: A name that the run does not know; says the nearest.
+        """
 
-    pairs = sorted({(relation(a), entity(v)) for a, v in question.qualifiers})
-    ends = (entity(question.subject), entity(question.object))
-    names = [question.subject, question.relation, question.object]
-    names += [name for pair in question.qualifiers for name in pair]
-    if names.count(None) != 1:
-        text = write_any(question)
-        raise FactSyntaxError(f"{text!r}: a question has one blank, this has {names.count(None)}")
-    values, attributes = tuple(v for _, v in pairs), tuple(a for a, _ in pairs)
-    return Asked((*ends, *values), (relation(question.relation), *attributes))
+        def entity(name: str | None) -> int:
+            return BLANK_ID if name is None else entities.id(name, "entity")
+
+        def relation(name: str | None) -> int:
+            return BLANK_ID if name is None else relations.id(name, "relation")
+
+        pairs = sorted({(relation(a), entity(v)) for a, v in question.qualifiers})
+        ends = (entity(question.subject), entity(question.object))
+        names = [question.subject, question.relation, question.object]
+        blanks = [*names, *(name for pair in question.qualifiers for name in pair)].count(None)
+        if blanks != 1:
+            text = write_any(question)
+            raise FactSyntaxError(f"{text!r}: a question has one blank, this has {blanks}")
+        values, attributes = tuple(v for _, v in pairs), tuple(a for a, _ in pairs)
+        ids = QuestionIds((*ends, *values), (relation(question.relation), *attributes))
+        return cls(question, ids)
+
+    @classmethod
+    def by_ids(
+        cls, ids: QuestionIds, entities: Vocabulary, relations: Vocabulary
+    ) -> "ResolvedQuestion":
+        """Give the names back."""
+        e = [None if i == BLANK_ID else entities[i] for i in ids.entities]
+        r = [None if i == BLANK_ID else relations[i] for i in ids.relations]
+        parts = (e[0], r[0], e[1], tuple(zip(r[1:], e[2:], strict=True)))
+        kind = RelationQuestion if ids.is_relation else Question
+        return cls(kind(*parts), ids)  # type: ignore[arg-type]  # one name is None, of that kind
 
 
-def named(asked: Asked, entities: Vocabulary, relations: Vocabulary) -> AnyQuestion:
-    """The question with names again."""
-    e = [None if i == BLANK_ID else entities[i] for i in asked.entities]
-    r = [None if i == BLANK_ID else relations[i] for i in asked.relations]
-    pairs = tuple(zip(r[1:], e[2:], strict=True))
-    if asked.is_relation:
-        return RelationQuestion(e[0], r[0], e[1], pairs)  # type: ignore[arg-type]  # no entity is blank
-    return Question(e[0], r[0], e[1], pairs)  # type: ignore[arg-type]  # no relation is blank
-
-
-def batch_of(questions: Sequence[Asked], *, blank: int = 0) -> tuple[FactBatch, Tensor]:
+def batch_of(questions: Sequence[QuestionIds]) -> tuple[FactBatch, Tensor]:
     """Questions side by side as a decoder wants them, and the asked slot of each."""
     width = max(len(q.entities) for q in questions)
     entities = np.zeros((len(questions), width), dtype=np.int64)
@@ -154,19 +172,18 @@ def batch_of(questions: Sequence[Asked], *, blank: int = 0) -> tuple[FactBatch, 
     for row, q in enumerate(questions):
         entities[row, : len(q.entities)] = q.entities
         relations[row, : len(q.relations)] = q.relations
-    entities[entities == BLANK_ID] = blank
-    relations[relations == BLANK_ID] = 0
+    entities[entities == BLANK_ID], relations[relations == BLANK_ID] = 0, 0
     counts = np.array([len(q.entities) for q in questions])
     mask = np.arange(width)[None, :] < counts[:, None]
     tensors = (torch.from_numpy(x) for x in (entities, relations, mask))
     return FactBatch(*tensors), torch.tensor([q.slot for q in questions])
 
 
-def table_of(questions: Iterable[Asked]) -> Table:
+def table_of(questions: Iterable[QuestionIds]) -> Table:
     """Questions comparable by content, in the form of `KnownAnswers`."""
     rows = list(questions)
     fixed = np.array([(q.entities[0], q.relations[0], q.entities[1]) for q in rows], dtype=np.int32)
-    pairs = [sorted(zip(q.relations[1:], q.entities[2:], strict=True)) for q in rows]
+    pairs = [sorted(q.qualifiers) for q in rows]
     flat = np.array([p for some in pairs for p in some], dtype=np.int32).reshape(-1, 2)
     counts = np.array([len(some) for some in pairs], dtype=np.int64)
     return Table(fixed.reshape(-1, 3), offsets_of(counts), flat[:, 0], flat[:, 1])

@@ -14,7 +14,7 @@ from hyperfact.graph.queries import BLANK_ID
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import Precision
-from hyperfact.predict.questions import Asked, batch_of
+from hyperfact.predict.questions import QuestionIds, batch_of
 
 _BLOCK = 192  # rows of a table of products, as in `even_products`
 _EVEN = 4  # fewer queries at once are multiplied in another order, and get other bits
@@ -29,7 +29,7 @@ class Scorer:
     z: Representations
     precision: Precision
 
-    def entities(self, questions: Sequence[Asked]) -> Tensor:  # (questions, entities)
+    def entities(self, questions: Sequence[QuestionIds]) -> Tensor:  # (questions, entities)
         """The score of each entity in the asked slot of each question."""
         facts, slots = batch_of(questions)
         return self.batch(facts, slots)
@@ -57,7 +57,7 @@ class Scorer:
 
         It is filled up with zeros as `even_products` does, so that scores keep their bits.
         """
-        facts, slots = batch_of([Asked((BLANK_ID, 0), (0,))])
+        facts, slots = batch_of([QuestionIds((BLANK_ID, 0), (0,))])
         every = slice(0, self.decoder.num_entities)
         form = self.decoder.linear_form(facts, slots, self.z, candidates=every)
         assert form is not None, "the decoder has a linear form"
@@ -66,7 +66,7 @@ class Scorer:
             table = table.bfloat16()
         return table, None if form.bias is None else form.bias.detach()
 
-    def relations(self, question: Asked, prior: Tensor) -> Tensor:  # (relations,)
+    def relations(self, question: QuestionIds, prior: Tensor) -> Tensor:  # (relations,)
         """Bayes' rule: log P(e | rest, r) + log P(r), where e is the entity that r brings in.
 
         Scores of facts with different relations do not share a scale, for training compares

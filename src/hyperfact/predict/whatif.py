@@ -7,12 +7,12 @@ from typing import Any
 from hyperfact.errors import UserError
 from hyperfact.predict.answers import Answers, Known
 from hyperfact.predict.changes import Change, apply_changes, read_change
-from hyperfact.predict.predictor import Predictor
-from hyperfact.predict.questions import AnyQuestion, write_any
+from hyperfact.predict.predictor import Predictor, QuestionLike
+from hyperfact.predict.questions import write_any
 
 
 @dataclass(frozen=True)
-class Move:
+class RankMove:
     """Where an answer stood and stands; the rank counts from 1 and a rise is positive."""
 
     name: str
@@ -37,7 +37,7 @@ class WhatIf:
 
     before: Answers
     after: Answers
-    moves: tuple[Move, ...]  # the best k of either ranking, by their rank after
+    moves: tuple[RankMove, ...]  # the best k of either ranking, by their rank after
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -50,7 +50,7 @@ class WhatIf:
 
 def whatif(
     predictor: Predictor,
-    question: str | AnyQuestion,
+    question: QuestionLike,
     changes: Sequence[str | Change],
     *,
     k: int = 10,
@@ -67,17 +67,17 @@ def whatif(
     """
     if not changes:
         raise UserError("a what-if needs at least one change")
-    read, _ = predictor.look_up(question)
+    asked = predictor.resolve(question)
     done = [read_change(change) if isinstance(change, str) else change for change in changes]
-    other = apply_changes(read, done)
+    other = apply_changes(asked.question, done)
     everyone = len(predictor.entities) + len(predictor.relations)
-    before, after = (predictor.ask(q, everyone, known=known) for q in (read, other))
+    before, after = (predictor.ask(q, everyone, known=known) for q in (asked, other))
     ids = dict.fromkeys([*before.ids[:k].tolist(), *after.ids[:k].tolist()])
     places = [
         {i: p for p, i in enumerate(side.ids.tolist()) if i in ids} for side in (before, after)
     ]
     moves = [
-        Move(before.names[i], *_at(before, places[0].get(i)), *_at(after, places[1].get(i)))
+        RankMove(before.names[i], *_at(before, places[0].get(i)), *_at(after, places[1].get(i)))
         for i in ids
     ]
     moves.sort(key=lambda move: (move.after, move.before))

@@ -8,6 +8,7 @@ from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import Question
 from hyperfact.predict import Predictor, RelationQuestion, write_any
+from hyperfact.predict.answers import Known, Request
 from hyperfact.predict.questions import AnyQuestion
 from hyperfact.serve.addresses import Value, address
 
@@ -22,7 +23,7 @@ class State:
 
     question: str = ""
     k: int = 10
-    known: str = "mark"
+    known: Known = "mark"
     in_range: bool = False
     answer: str | None = None
     answer_id: int | None = None
@@ -42,7 +43,7 @@ class State:
         return cls(
             question=one.get("q", "").strip(),
             k=_number(one.get("k") or "10", "k", 1, MOST),
-            known=known,
+            known=known,  # type: ignore[arg-type]  # checked above
             in_range=one.get("range") == "1",
             answer=one.get("answer"),
             answer_id=_number(one["answer_id"], "answer_id", 0, 2**31)
@@ -50,6 +51,11 @@ class State:
             else None,
             changes=tuple(value for key, value in params if key == "change" and value),
         )
+
+    @property
+    def request(self) -> Request:
+        """How the question is to be answered."""
+        return Request(self.k, self.known, self.in_range)
 
     def pairs(self) -> list[tuple[str, Value]]:
         """The query of the address that `read` reads back."""

@@ -3,7 +3,6 @@
 import csv
 import io
 
-from hyperfact.predict.answers import Request
 from hyperfact.serve.asking import State
 from hyperfact.serve.opened import Served
 
@@ -18,9 +17,8 @@ def harmless(cell: str) -> str:
 
 def answers_csv(served: Served, state: State) -> bytes:
     """The answers of the state's question, one a line."""
-    request = Request(state.k, state.known, state.in_range)  # type: ignore[arg-type]  # checked
     with served.lock:
-        found = served.predictor.answer([served.predictor.look_up(state.question)], request)[0]
+        found = served.predictor.answer([state.question], state.request)[0]
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from hyperfact.predict import Predictor
 from hyperfact.predict.answers import Request
 from hyperfact.predict.fitting import entity_questions
-from hyperfact.predict.questions import Asked, named
+from hyperfact.predict.questions import QuestionIds, ResolvedQuestion
 from hyperfact.serve.batching import written
 
 _TRIED = 12  # questions
@@ -19,7 +19,8 @@ _SIZES = (2, 3, 5, 12)  # of batches
 def same_together(predictor: Predictor) -> bool:
     """Try some questions alone and together."""
     request = Request()
-    asked = [(named(q, predictor.entities, predictor.relations), q) for q in _some(predictor)]
+    names = predictor.entities, predictor.relations
+    asked = [ResolvedQuestion.by_ids(ids, *names) for ids in _some(predictor)]
     alone = [written(predictor.answer([one], request)[0]) for one in asked]
     return all(
         [written(answers) for answers in predictor.answer(asked[start : start + size], request)]
@@ -29,7 +30,7 @@ def same_together(predictor: Predictor) -> bool:
     )
 
 
-def _some(predictor: Predictor) -> Iterator[Asked]:
+def _some(predictor: Predictor) -> Iterator[QuestionIds]:
     """Questions of different arities and slots, each once."""
     train = predictor.splits.train
     if not len(train):

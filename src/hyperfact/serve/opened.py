@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundName:
     """A name and the number of facts in which it stands."""
 
     name: str
@@ -58,12 +58,12 @@ class Served:
                 counts += _facts_of_each(part, kind, len(counts))
         return totals
 
-    def search(self, kind: Kind, text: str, limit: int) -> list[Found]:
+    def search(self, kind: Kind, text: str, limit: int) -> list[FoundName]:
         """Names that begin so, that have such a word, or that are alike; frequent ones first."""
         names = self.splits.entities if kind == "entity" else self.splits.relations
         counts = self._counts[kind]
         ids = names.search.search(text, limit, weights=counts)
-        return [Found(names[i], int(counts[i])) for i in ids]
+        return [FoundName(names[i], int(counts[i])) for i in ids]
 
     def facts_of(self, entity: str, offset: int, limit: int) -> tuple[int, list[tuple[str, Fact]]]:
         """How many facts an entity has in all splits, and some of them with their split.
@@ -82,7 +82,7 @@ class Served:
             total += len(rows)
         return total, found
 
-    def attributes_of(self, relation: str) -> list[Found]:
+    def attributes_of(self, relation: str) -> list[FoundName]:
         """The attributes that stand with a relation, those with most facts first.
 
         Raises:
@@ -96,7 +96,7 @@ class Served:
             places = places_of(c.offsets, np.flatnonzero(c.relation == r))
             counts += np.bincount(c.attributes[places], minlength=len(names))
         order = np.argsort(-counts, kind="stable")
-        return [Found(names[i], int(counts[i])) for i in order[: (counts > 0).sum()].tolist()]
+        return [FoundName(names[i], int(counts[i])) for i in order[: (counts > 0).sum()].tolist()]
 
     def card(self) -> dict[str, Any]:
         """What the run is, and how well it did."""

@@ -64,14 +64,14 @@ def projection(predictor: Predictor) -> Projection:
 
 def _project(predictor: Predictor) -> Projection:
     train = predictor.knowledge.train
-    roles, degree = _roles(train)
+    relation, degree = _main_relations(train)
     chosen = np.flatnonzero(degree)
     chosen = chosen[np.argsort(-degree[chosen], kind="stable")[:ENTITIES]]
     entities: Array = predictor.scorer.z.entities.detach().double().numpy()[chosen]
     rows, vectors, there = _mediators(predictor)
     both = np.concatenate([_scaled(entities), _scaled(vectors)])
     flat, explained = principal(both)
-    groups = [predictor.relations[r] for r in roles[chosen].tolist()]
+    groups = [predictor.relations[r] for r in relation[chosen].tolist()]
     groups += [predictor.relations[r] for r in train.columns.relation[rows].tolist()]
     names = [predictor.entities[i] for i in chosen.tolist()]
     names += [str(train[row]) for row in rows.tolist()]
@@ -85,17 +85,17 @@ def _points(names: list[str], kinds: list[str], flat: Array, groups: list[str]) 
         yield Point(str(name), kind, round(x, 4), round(y, 4), str(group))
 
 
-def _roles(train: HKG) -> tuple[Array, Array]:
+def _main_relations(train: HKG) -> tuple[Array, Array]:
     """For each entity the relation of most of its facts, and how often it stands in a slot."""
     c, size, width = train.columns, len(train.entities), len(train.relations)
     owner = owners_of(c.offsets)
     who = np.concatenate([c.subject, c.object, c.values]).astype(np.int64)
     what = np.concatenate([c.relation, c.relation, c.relation[owner]]).astype(np.int64)
     codes, counts = np.unique(who * width + what, return_counts=True)
-    roles = np.zeros(size, dtype=np.int64)
+    relation = np.zeros(size, dtype=np.int64)
     rising = np.argsort(counts, kind="stable")
-    roles[codes[rising] // width] = codes[rising] % width  # the most frequent is written last
-    return roles, np.bincount(who, minlength=size)
+    relation[codes[rising] // width] = codes[rising] % width  # the most frequent is written last
+    return relation, np.bincount(who, minlength=size)
 
 
 def _mediators(predictor: Predictor) -> tuple[Array, Array, int]:

@@ -7,12 +7,11 @@ from typing import Any
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.queries import Question
 from hyperfact.predict import Answer, Answers, RelationQuestion, read_any, write_any
-from hyperfact.predict.answers import Request
 from hyperfact.predict.explain import Change, Explanation, WhatIf, explain, read_change
 from hyperfact.predict.questions import AnyQuestion
 from hyperfact.predict.whatif import whatif
 from hyperfact.serve.addresses import LONGEST, entity_address, frame, home_of, reason
-from hyperfact.serve.asking import Form, State, examples, form_of, question_of
+from hyperfact.serve.asking import QUALIFIERS, Form, State, examples, form_of, question_of
 from hyperfact.serve.opened import Served
 
 _SUGGESTED = 6
@@ -52,15 +51,14 @@ def ask_view(served: Served, state: State) -> dict[str, Any]:
     if not state.question:
         return {**view, "form": form_of(None), "found": None, "examples": _examples(served, state)}
     with served.lock:
-        question, asked = served.predictor.look_up(state.question)
-        moves = None
+        asked, moves = served.predictor.resolve(state.question), None
         if state.changes:
-            moves = whatif(served.predictor, question, state.changes, k=state.k, known=state.known)  # type: ignore[arg-type]  # checked
+            moves = whatif(served.predictor, asked, state.changes, k=state.k, known=state.known)
             found = moves.after
         else:
-            request = Request(state.k, state.known, state.in_range)  # type: ignore[arg-type]  # checked
-            found = served.predictor.answer([(question, asked)], request)[0]
+            found = served.predictor.answer([asked], state.request)[0]
         why = _explanation(served, state, found)
+    question = asked.question
     chips = _chips(question, state, home_of(served.name))
     return {
         **view,
@@ -139,7 +137,7 @@ def _form_again(state: State, params: Mapping[str, str]) -> Form:
     def text(field: str) -> str | None:
         return None if field == blank else params.get(field, "")
 
-    pairs = [(text(f"a{i}"), text(f"v{i}")) for i in range(1, 25)]
+    pairs = [(text(f"a{i}"), text(f"v{i}")) for i in range(1, QUALIFIERS + 1)]
     kept = [pair for pair in pairs if pair != ("", "")]
     return form_of(Question(text("s"), text("r"), text("o"), tuple(kept)))  # type: ignore[arg-type]  # any field may be blank
 
@@ -197,7 +195,7 @@ def _explanation(served: Served, state: State, found: Answers) -> Explanation | 
         if state.answer_id >= len(found.names):
             raise UserError(f"there is no answer with the number {state.answer_id}")
         answer = found.names[state.answer_id]
-    return None if answer is None else explain(served.predictor, found.question, answer)
+    return None if answer is None else explain(served.predictor, found.asked, answer)
 
 
 # -- what if --------------------------------------------------------------------------------------

@@ -13,11 +13,11 @@ from hyperfact.errors import HyperfactError
 from hyperfact.predict.explain import explain
 from hyperfact.predict.whatif import whatif
 from hyperfact.serve import requests
-from hyperfact.serve.batching import WIDEST, AnswerQueue, Query, to_json
+from hyperfact.serve.batching import WIDEST, AnswerQueue, TextQuestion, to_json
 from hyperfact.serve.guard import error_body
 from hyperfact.serve.http.refusals import RefusedError
 from hyperfact.serve.openapi import document
-from hyperfact.serve.opened import Found, Models, Served
+from hyperfact.serve.opened import FoundName, Models, Served
 from hyperfact.serve.projection import projection
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -117,7 +117,7 @@ class Api:
     async def predict(self, request: Http) -> Response:
         """The best answers to a question."""
         served, asked = self._served(request), await _body(requests.Predict, request)
-        return _bytes(await self.queue.ask(served, Query(asked.question, asked.request)))
+        return _bytes(await self.queue.ask(served, TextQuestion(asked.question, asked.request)))
 
     async def explain(self, request: Http) -> Response:
         """What speaks for an answer."""
@@ -142,17 +142,17 @@ class Api:
         return _bytes(await self.queue.run(served, compute))
 
     async def batch(self, request: Http) -> Response:
-        """Many questions; between its turns those of others are answered."""
+        """Many questions, a few at a time; between them those of others are answered."""
         served, asked = self._served(request), await _body(requests.Batch, request)
-        queries = [Query(text, asked.request) for text in asked.questions]
-        different = list(dict.fromkeys(queries))
-        parts: dict[Query, bytes] = {}
+        questions = [TextQuestion(text, asked.request) for text in asked.questions]
+        different = list(dict.fromkeys(questions))
+        parts: dict[TextQuestion, bytes] = {}
         for start in range(0, len(different), WIDEST):
             some = different[start : start + WIDEST]
-            waiting = [self.queue.ask(served, query) for query in some]
+            waiting = [self.queue.ask(served, question) for question in some]
             found = await asyncio.gather(*waiting, return_exceptions=True)
             parts.update(zip(some, map(_part, found), strict=True))
-        return _bytes(b'{"answers":[' + b",".join(parts[q] for q in queries) + b"]}")
+        return _bytes(b'{"answers":[' + b",".join(parts[q] for q in questions) + b"]}")
 
     def _served(self, request: Http) -> Served:
         return self.models.get_known(request.path_params["model"])
@@ -180,7 +180,7 @@ async def _body(shape: type[Shape], request: Http) -> Shape:
     return requests.read_body(shape, await request.body())
 
 
-def _found(found: Sequence[Found]) -> list[dict[str, Any]]:
+def _found(found: Sequence[FoundName]) -> list[dict[str, Any]]:
     return [{"name": one.name, "facts": one.facts} for one in found]
 
 

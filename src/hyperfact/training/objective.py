@@ -17,7 +17,7 @@ from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.partial import AgreeingAnswers, PartialQueries
 from hyperfact.graph.queries import KnownAnswers, Queries
-from hyperfact.graph.ragged import Array, owners_of, places_of
+from hyperfact.graph.ragged import Array, find, owners_of, places_of
 from hyperfact.kernels.cross_entropy import softmax_cross_entropy
 from hyperfact.kernels.reference import softmax_loss
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
@@ -219,8 +219,7 @@ class SampledNegatives(Objective):
             return drawn == answers[:, None]
         keys, pairs = self._known
         asked = keys[items][:, None] * len(self.graph.entities) + drawn.numpy()
-        at = np.minimum(np.searchsorted(pairs, asked), len(pairs) - 1)
-        return torch.from_numpy(pairs[at] == asked)
+        return torch.from_numpy(find(pairs, asked)[1])
 
     def facts_of(self, items: Array) -> Array:
         """Rows of the training facts of these queries."""

@@ -3,14 +3,13 @@
 `TRANSFORMS` names them all. Adding one: a function in `stars` or `cliques`, a line in `table`, and
 what it loses in `loss`; the contract suite finds it by itself.
 
-Order: edge_blocks, interchange, cliques, motifs, stars, readings, restore, table, complexity,
-loss, certificate.
+Order: edge_blocks, interchange, cliques, stars, readings, restore, table, complexity, loss,
+certificate.
 """
 
 from hyperfact.transforms.certificate import Certificate, verify
 from hyperfact.transforms.cliques import clique_plain, clique_semantic
 from hyperfact.transforms.loss import Loss, find_losses
-from hyperfact.transforms.motifs import Motifs, find_motifs, recover_by_motifs
 from hyperfact.transforms.restore import REASONS, NotInImageError, restore, unite
 from hyperfact.transforms.stars import MODES, equivalent, no_distinction, plain, twins
 from hyperfact.transforms.table import TRANSFORMS, transform
@@ -21,16 +20,13 @@ __all__ = [
     "TRANSFORMS",
     "Certificate",
     "Loss",
-    "Motifs",
     "NotInImageError",
     "clique_plain",
     "clique_semantic",
     "equivalent",
     "find_losses",
-    "find_motifs",
     "no_distinction",
     "plain",
-    "recover_by_motifs",
     "restore",
     "transform",
     "twins",

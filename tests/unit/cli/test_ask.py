@@ -14,7 +14,7 @@ QUESTION = "player 1 | plays for | ? | position = wing"
 
 @pytest.fixture(scope="module")
 def path() -> str:
-    """A run whose facts lie in its sidecar."""
+    """A run whose facts lie in its cache."""
     Predictor.load(league_run(), splits=league()).calibration()
     return str(league_run())
 

@@ -23,7 +23,7 @@ from hyperfact.evaluation import (
     ranking,
 )
 from hyperfact.evaluation.bootstrap import resampled_means
-from hyperfact.evaluation.slices import Asked, slices_of
+from hyperfact.evaluation.slices import RankedQueries, slices_of
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import KnownAnswers
@@ -189,7 +189,7 @@ def test_results_tell_what_training_did_not_show(found: Evaluation) -> None:
 
 def test_each_slice_holds_the_queries_that_ask_so(found: Evaluation) -> None:
     """Not only as many of them."""
-    asked = Asked(found.ranks, found.graph)
+    asked = RankedQueries(found.ranks, found.graph)
     for name in ("attribute", "relation", "arity"):
         for label, rows in slices_of(asked, name).items():
             for row in rows:

@@ -10,7 +10,7 @@ from hyperfact.predict import Predictor, read_any, write_any
 from hyperfact.predict.explain import Change, apply_changes, explain, faithfulness, read_change
 from hyperfact.predict.explain.support import score_without, support_of, touching
 from hyperfact.predict.fitting import entity_questions
-from hyperfact.predict.questions import AnyQuestion, named
+from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion
 from hyperfact.predict.whatif import whatif
 from hyperfact.runs.experiment import run
 from tests.support.benchmarks import data_folder
@@ -28,8 +28,9 @@ def predictor() -> Predictor:
 def asked_in(predictor: Predictor, split: str, *, every: int = 1) -> list[tuple[AnyQuestion, str]]:
     """Questions with their true answers."""
     questions, answers = entity_questions(predictor.splits[split])
+    names = predictor.entities, predictor.relations
     return [
-        (named(q, predictor.entities, predictor.relations), predictor.entities[a])
+        (ResolvedQuestion.by_ids(q, *names).question, predictor.entities[a])
         for q, a in zip(questions, answers, strict=True)
     ][::every]
 
@@ -105,21 +106,21 @@ def _names(fact: Fact) -> set[str]:
 
 
 def test_the_same_fact_with_one_other_entity_is_near(predictor: Predictor) -> None:
-    _, asked = predictor.look_up("player 63 | lives in | ? | since = 2001")
+    asked = predictor.resolve("player 63 | lives in | ? | since = 2001").ids
     whole = asked.filled(predictor.entities.id("city 3"))
     best = support_of(predictor, whole, 1)[0]
     assert best.fact.relation == "lives in"
 
 
 def test_touching_is_a_scan(predictor: Predictor) -> None:
-    _, asked = predictor.look_up(QUESTION)
+    asked = predictor.resolve(QUESTION).ids
     whole = asked.filled(predictor.entities.id("club 1"))
     names = {"player 1", "club 1", "wing", "2001"}
     expected = [bool(_names(fact) & names) for fact in predictor.splits.train]
     assert touching(predictor, whole).tolist() == expected
     row = next(i for i, f in enumerate(predictor.splits.train) if f.relation == "in")
     fact = predictor.splits.train[row]
-    _, asked = predictor.look_up(f"{fact.subject} | in | ?")
+    asked = predictor.resolve(f"{fact.subject} | in | ?").ids
     assert not touching(predictor, asked.filled(predictor.entities.id(fact.object)))[row]
 
 
@@ -147,10 +148,10 @@ def test_paths_link_known_entities_with_the_answer(predictor: Predictor) -> None
 
 
 def test_hiding_nothing_changes_nothing(predictor: Predictor) -> None:
-    _, asked = predictor.look_up(QUESTION)
+    asked = predictor.resolve(QUESTION).ids
     answer = predictor.entities.id("club 1")
     none = np.zeros(0, dtype=np.int64)
-    plain = float(predictor.scores(asked)[answer])
+    plain = predictor.place(QUESTION, "club 1").score
     assert score_without(predictor, asked, answer, none) == pytest.approx(plain, rel=1e-5)
     far = np.flatnonzero(~touching(predictor, asked.filled(answer)))[:1]
     near = np.flatnonzero(touching(predictor, asked.filled(answer)))
@@ -168,9 +169,9 @@ def test_supporting_facts_carry_the_answer_more_than_random_ones(predictor: Pred
 
 def test_measured_effects_are_those_of_hiding(predictor: Predictor) -> None:
     found = explain(predictor, QUESTION, "club 1", count=3, measure=True)
-    _, asked = predictor.look_up(QUESTION)
+    asked = predictor.resolve(QUESTION).ids
     answer = predictor.entities.id("club 1")
-    plain = float(predictor.scores(asked)[answer])
+    plain = predictor.place(QUESTION, "club 1").score
     for support in found.support:
         without = score_without(predictor, asked, answer, np.array([support.row]))
         assert support.effect == pytest.approx(without - plain, abs=1e-4)

@@ -21,7 +21,7 @@ from hyperfact.predict.answers import Known
 from hyperfact.predict.calibration import expected_calibration_error, fit
 from hyperfact.predict.candidates import log_partition
 from hyperfact.predict.fitting import entity_questions, relation_questions
-from hyperfact.predict.questions import batch_of, named
+from hyperfact.predict.questions import ResolvedQuestion, batch_of
 from hyperfact.predict.scoring import Scorer, top
 from tests.support.models import ENCODER_FORMS
 from tests.support.names import HOSTILE, LITERALS
@@ -43,8 +43,8 @@ def texts(predictor: Predictor, split: str) -> list[tuple[str, str]]:
         (relation_questions(predictor.splits[split]), predictor.relations),
     ):
         for asked, answer in zip(*questions, strict=True):
-            text = write_any(named(asked, predictor.entities, predictor.relations))
-            found.append((text, names[answer]))
+            whole = ResolvedQuestion.by_ids(asked, predictor.entities, predictor.relations)
+            found.append((write_any(whole.question), names[answer]))
     return found
 
 
@@ -127,11 +127,24 @@ def test_places_are_the_ranks_of_evaluate(predictor: Predictor) -> None:
     known = KnownAnswers.build(*predictor.splits.values())
     found = evaluate(predictor.model, predictor.splits.test, known)
     asked, answers = entity_questions(predictor.splits.test)
+    names = predictor.entities, predictor.relations
     places = [
-        predictor.place(named(q, predictor.entities, predictor.relations), predictor.entities[a])
+        predictor.place(ResolvedQuestion.by_ids(q, *names), predictor.entities[a])
         for q, a in zip(asked, answers, strict=True)
     ]
     np.testing.assert_array_equal([place.rank for place in places], found.ranks.by("realistic"))
+
+
+def test_the_place_of_a_new_answer_is_its_row_among_those_that_are_not_known(
+    predictor: Predictor,
+) -> None:
+    for text, _ in texts(predictor, "test")[::5]:
+        answers = predictor.ask(text, 10**6, known="remove")
+        for answer in answers:
+            place = predictor.place(text, answer.name)
+            assert (place.score, place.probability) == (answer.score, answer.probability)
+            equal = [other.rank for other in answers if other.score == answer.score]
+            assert place.rank == sum(equal) / len(equal)
 
 
 @pytest.mark.parametrize("encoder", ["lookup", "compgcn-sub", "rgcn"])
@@ -352,7 +365,7 @@ def test_the_budget_limits_the_candidates(predictor: Predictor) -> None:
 
 
 def test_a_run_answers_without_its_dataset(predictor: Predictor) -> None:
-    again = Predictor.load(league_run())  # the dataset has no file; the sidecar holds the facts
+    again = Predictor.load(league_run())  # the dataset has no file; the cache holds the facts
     assert again.splits == predictor.splits
     text = "player 1 | lives in | ?"
     assert list(again.ask(text)) == list(predictor.ask(text))
@@ -360,11 +373,11 @@ def test_a_run_answers_without_its_dataset(predictor: Predictor) -> None:
     assert repr(again) == repr(predictor)
 
 
-def test_a_damaged_or_foreign_sidecar_is_not_used(tmp_path: Path, predictor: Predictor) -> None:
+def test_a_damaged_or_foreign_cache_is_not_used(tmp_path: Path, predictor: Predictor) -> None:
     assert predictor.calibration() is not None
     copy = tmp_path / "run"
     shutil.copytree(league_run(), copy)
-    facts = copy / "sidecar" / "facts.safetensors"
+    facts = copy / "cache" / "facts.safetensors"
     facts.write_bytes(facts.read_bytes()[:-1] + b"x")
     with pytest.raises(UserError):
         Predictor.load(copy)

@@ -13,7 +13,7 @@ from hyperfact.predict.answers import Request
 from hyperfact.predict.explain import explain
 from hyperfact.predict.whatif import whatif
 from hyperfact.serve import replies
-from hyperfact.serve.batching import Query, answer, to_json
+from hyperfact.serve.batching import TextQuestion, answer, to_json
 from hyperfact.serve.exactness import same_together
 from hyperfact.serve.openapi import OPERATIONS, document
 from hyperfact.serve.opened import Models
@@ -96,9 +96,7 @@ def test_answers_are_those_of_the_library(port: int, predictor: Predictor) -> No
     for options in ({}, {"k": 3, "known": "remove"}, {"range": True, "k": 1000}):
         found = post(port, "predict", {"question": QUESTION, **options})
         made = Request(options.get("k", 10), options.get("known", "mark"), "range" in options)  # type: ignore[arg-type]
-        assert found.body == to_json(
-            predictor.answer([predictor.look_up(QUESTION)], made)[0].as_dict()
-        )
+        assert found.body == to_json(predictor.answer([QUESTION], made)[0].as_dict())
         fits(replies.AnswerList, found.json())
 
 
@@ -213,7 +211,7 @@ def test_neighbours_never_change_an_answer(decoder: str) -> None:
     served = Models({"x": predictor})["x"]
     served.together = same_together(predictor)
     made = Request(5)
-    queries = [Query(text, made) for text, _ in texts(predictor, "test")]
+    queries = [TextQuestion(text, made) for text, _ in texts(predictor, "test")]
     for size in (2, 7, 32):
         for start_at in range(0, len(queries), size):
             some = queries[start_at : start_at + size]

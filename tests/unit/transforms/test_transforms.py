@@ -14,9 +14,7 @@ from hyperfact.transforms import (
     MODES,
     equivalent,
     find_losses,
-    find_motifs,
     no_distinction,
-    recover_by_motifs,
     restore,
     transform,
     twins,
@@ -26,6 +24,7 @@ from hyperfact.transforms import (
 from hyperfact.transforms.complexity import Sizes, costs
 from hyperfact.transforms.edge_blocks import distinct
 from tests.support.benchmarks import data_folder
+from tests.support.motifs import motifs_of
 
 
 def hkg_of(*facts: Fact, entities: Any = None, relations: Any = None) -> HKG:
@@ -88,35 +87,15 @@ def test_x6_to_x8_motifs_without_labels_are_ambiguous_or_wrong() -> None:
     ]
     symmetric = [Fact("a", "spouse", "b", (("since", "1990"),)), Fact("b", "spouse", "a")]
     for facts in (located, symmetric):
-        motifs = find_motifs(equivalent(hkg_of(*facts)))
-        assert motifs.count.tolist() == [2]
-        assert motifs.ambiguous.tolist() == [True]
-        assert motifs.fact.tolist() == [0]
-    loop = [Fact("s", "r", "s", (("a", "v"),)), Fact("s", "p", "v")]
-    kg = equivalent(hkg_of(*loop))
-    motifs = find_motifs(kg)
-    assert motifs.count.tolist() == [1]
-    assert motifs.wrong.tolist() == [True]
-    assert kg.relations[kg.relation[motifs.edges[0]]] == "p"
-    assert repr(motifs) == "Motifs(0 of 1 mediators ambiguous (0.0%), 1 recovered wrongly)"
-    alone = find_motifs(equivalent(hkg_of(QUALIFIED)))
-    assert alone.right.tolist() == [True]
-    assert find_motifs(equivalent(hkg_of(S_R_O))).count.tolist() == []
-
-
-def test_motifs_recover_what_structure_tells() -> None:
-    facts = [
-        Fact("s", "r", "o", (("a", "v"), ("b", "w"))),
-        Fact("v", "q", "u"),
-        Fact("u", "r", "x", (("a", "y"),)),
-    ]
-    hkg = hkg_of(*facts)
-    assert recover_by_motifs(equivalent(hkg)) == hkg
-    loop = hkg_of(Fact("s", "r", "s", (("a", "v"),)), Fact("s", "p", "v"))
-    assert recover_by_motifs(equivalent(loop)) != loop  # X8: the wrong triangle
-    doubtful = hkg_of(Fact("s", "r", "o", (("a", "s"),)))
-    assert set(recover_by_motifs(equivalent(doubtful))) == {S_R_O}  # three edges, two places
-    assert len(recover_by_motifs(equivalent(hkg[0:0]))) == 0
+        (motifs,) = motifs_of(equivalent(hkg_of(*facts)))
+        assert len(motifs) == 2
+    loop = equivalent(hkg_of(Fact("s", "r", "s", (("a", "v"),)), Fact("s", "p", "v")))
+    ((wrong,),) = motifs_of(loop)
+    assert loop.relations[loop.relation[wrong]] == "p"
+    alone = equivalent(hkg_of(QUALIFIED))
+    ((right,),) = motifs_of(alone)
+    assert alone.relations[alone.relation[right]] == "r"
+    assert motifs_of(equivalent(hkg_of(S_R_O))) == []
 
 
 def test_x9_x10_mediators_have_no_names_to_clash() -> None:
@@ -235,8 +214,6 @@ def test_real_data_loses_nothing(
         assert kg.num_mediators == mediators[mode]
         assert (restore(kg) == hkg) == (mode != "paper-text" or bare_twins == 0)
         if mode == "paper-text":
-            assert int(find_motifs(kg).ambiguous.sum()) == ambiguous
-            told = recover_by_motifs(kg)
-            assert 0 < int((told.num_qualifiers > 0).sum()) <= qualified - ambiguous
+            assert sum(len(motifs) != 1 for motifs in motifs_of(kg)) == ambiguous
     assert restore(no_distinction(hkg)) == hkg
     assert verify(hkg).lossless

@@ -13,7 +13,7 @@ import numpy as np
 from hyperfact.data.audit.findings import Finding, percent
 from hyperfact.data.audit.view import Mask, View
 from hyperfact.graph.facts import show
-from hyperfact.graph.ragged import Array, Places, places_of
+from hyperfact.graph.ragged import Array, Places, find, places_of
 
 THRESHOLD = 0.8  # share of pairs from which a rule counts
 SUPPORT = 10  # pairs that a relation needs before anything is said about it
@@ -46,10 +46,9 @@ class Triples:
     def join(self, pairs: Places) -> tuple[Places, Places]:
         """Places in `pairs` and rows of this table that hold the same pair."""
         keys, starts, counts = np.unique(self.pair, return_index=True, return_counts=True)
-        if not len(keys):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        at = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
-        hit = np.flatnonzero((keys[at] == pairs) & (counts[at] <= _CROWD))
+        at, there = find(keys, pairs)
+        hit = np.flatnonzero(there)
+        hit = hit[counts[at[hit]] <= _CROWD]
         offsets = np.append(starts, len(self.pair))
         return np.repeat(hit, counts[at[hit]]), places_of(offsets, at[hit])
 

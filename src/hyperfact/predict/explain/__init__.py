@@ -12,15 +12,15 @@ from hyperfact.predict.explain.faithfulness import Faithfulness, faithfulness
 from hyperfact.predict.explain.parts import Part
 from hyperfact.predict.explain.paths import Path, Step
 from hyperfact.predict.explain.support import Support
-from hyperfact.predict.whatif import Move, WhatIf, whatif
+from hyperfact.predict.whatif import RankMove, WhatIf, whatif
 
 __all__ = [
     "Change",
     "Explanation",
     "Faithfulness",
-    "Move",
     "Part",
     "Path",
+    "RankMove",
     "Step",
     "Support",
     "WhatIf",

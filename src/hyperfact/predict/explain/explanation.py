@@ -3,11 +3,11 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hyperfact.predict.candidates import Place
+from hyperfact.predict.candidates import Place, scores_of
 from hyperfact.predict.explain.parts import Part, parts_of
 from hyperfact.predict.explain.paths import Path, paths_of
 from hyperfact.predict.explain.support import Support, measured, sees_graph, support_of
-from hyperfact.predict.predictor import Predictor
+from hyperfact.predict.predictor import Predictor, QuestionLike
 from hyperfact.predict.questions import AnyQuestion, write_any
 
 NOTE = (
@@ -45,7 +45,7 @@ class Explanation:
 
 def explain(
     predictor: Predictor,
-    question: str | AnyQuestion,
+    question: QuestionLike,
     answer: str,
     *,
     count: int = 5,
@@ -61,18 +61,19 @@ def explain(
         measure: Hide each supporting fact from the encoder in turn, and order by the effect; costs
             an encoding of the graph for each.
     """
-    read, asked = predictor.look_up(question)
-    candidate = predictor.candidate(asked, answer)
-    place = predictor.place_in(asked, predictor.scores(asked), candidate)
-    support = support_of(predictor, asked.filled(candidate), count)
+    asked = predictor.resolve(question)
+    ids, candidate = asked.ids, predictor.answer_id(asked.ids, answer)
+    ranking = predictor.filtered_ranking(ids, candidate)
+    place = ranking.place(scores_of(predictor.scorer, predictor.knowledge, [ids])[0])
+    support = support_of(predictor, ids.filled(candidate), count)
     if measure and sees_graph(predictor):
-        support = measured(predictor, asked, candidate, support)
+        support = measured(predictor, ids, candidate, support)
         support = tuple(sorted(support, key=lambda s: s.effect or 0.0))
     return Explanation(
-        read,
+        asked.question,
         answer,
         place,
-        parts_of(predictor, asked, candidate, place),
+        parts_of(predictor, ids, ranking, place),
         support,
-        paths_of(predictor, asked, candidate, count),
+        paths_of(predictor, ids, candidate, count),
     )

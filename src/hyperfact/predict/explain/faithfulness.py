@@ -13,8 +13,7 @@ import numpy as np
 from hyperfact.errors import UserError
 from hyperfact.graph.ragged import Array
 from hyperfact.predict.explain.support import score_without, sees_graph, support_of, touching
-from hyperfact.predict.predictor import Predictor
-from hyperfact.predict.questions import AnyQuestion
+from hyperfact.predict.predictor import Predictor, QuestionLike
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Faithfulness:
 
 def faithfulness(
     predictor: Predictor,
-    questions: Sequence[tuple[str | AnyQuestion, str]],
+    questions: Sequence[tuple[QuestionLike, str]],
     *,
     facts: int = 5,
     seed: int = 0,
@@ -64,15 +63,15 @@ def faithfulness(
 
 def _falls(
     predictor: Predictor,
-    question: str | AnyQuestion,
+    question: QuestionLike,
     answer: str,
     facts: int,
     rng: np.random.Generator,
 ) -> list[float]:
     """How far the score falls without supporting, random and touching facts."""
-    _, asked = predictor.look_up(question)
-    candidate = predictor.candidate(asked, answer)
-    whole = asked.filled(candidate)
+    ids = predictor.resolve(question).ids
+    candidate = predictor.answer_id(ids, answer)
+    whole = ids.filled(candidate)
     nearest = np.array([s.row for s in support_of(predictor, whole, facts)], dtype=np.int64)
     near = np.flatnonzero(touching(predictor, whole))
     sets: list[Array] = [
@@ -80,5 +79,5 @@ def _falls(
         rng.permutation(len(predictor.knowledge.train))[: len(nearest)],
         rng.permutation(near)[: len(nearest)],
     ]
-    before = score_without(predictor, asked, candidate, np.zeros(0, dtype=np.int64))
-    return [before - score_without(predictor, asked, candidate, rows) for rows in sets]
+    before = score_without(predictor, ids, candidate, np.zeros(0, dtype=np.int64))
+    return [before - score_without(predictor, ids, candidate, rows) for rows in sets]

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from hyperfact.graph.facts import show
 from hyperfact.graph.queries import BLANK_ID
-from hyperfact.predict.candidates import Place
+from hyperfact.predict.candidates import FilteredRanking, Place, scores_of
+from hyperfact.predict.knowledge import Knowledge
 from hyperfact.predict.predictor import Predictor
-from hyperfact.predict.questions import Asked
+from hyperfact.predict.questions import QuestionIds
 from hyperfact.predict.scoring import Scorer
 
 
@@ -38,11 +39,20 @@ class Part:
         return asdict(self)
 
 
-def parts_of(predictor: Predictor, asked: Asked, answer: int, whole: Place) -> tuple[Part, ...]:
-    """Every known part, the one that matters most first."""
+def parts_of(
+    predictor: Predictor, ids: QuestionIds, ranking: FilteredRanking, whole: Place
+) -> tuple[Part, ...]:
+    """Every known part, the one that matters most first.
+
+    Args:
+        predictor: Of a run.
+        ids: The question.
+        ranking: Places the answer.
+        whole: Where it stands with all parts.
+    """
     found = []
-    for part, text, how, scores in _left_out(predictor, asked):
-        place = predictor.place_in(asked, scores, answer)
+    for part, text, how, scores in _left_out(predictor, ids):
+        place = ranking.place(scores)
         change = float(
             np.log(max(place.probability, 1e-30)) - np.log(max(whole.probability, 1e-30))
         )
@@ -52,34 +62,35 @@ def parts_of(predictor: Predictor, asked: Asked, answer: int, whole: Place) -> t
     return tuple(sorted(found, key=lambda p: p.log_probability_change))
 
 
-def _left_out(predictor: Predictor, asked: Asked) -> Iterator[tuple[str, str, str, Tensor]]:
+def _left_out(predictor: Predictor, ids: QuestionIds) -> Iterator[tuple[str, str, str, Tensor]]:
     """Kind, text and manner of each part, and the scores without it."""
-    means = predictor.scorer.with_means()
+    means, knowledge = predictor.scorer.with_means(), predictor.knowledge
     e, r = predictor.entities, predictor.relations
     for slot, kind in enumerate(("subject", "object")):
-        if asked.entities[slot] != BLANK_ID:
-            entities = list(asked.entities)
+        if ids.entities[slot] != BLANK_ID:
+            entities = list(ids.entities)
             entities[slot] = len(e)  # the row of the mean
-            without = Asked(tuple(entities), asked.relations)
-            text = show(e[asked.entities[slot]])
-            if asked.is_relation and asked.slot == slot:  # its probability is the evidence
-                yield kind, text, "only the prior left", predictor.knowledge.prior(asked)
+            without = QuestionIds(tuple(entities), ids.relations)
+            text = show(e[ids.entities[slot]])
+            if ids.is_relation and ids.slot == slot:  # its probability is the evidence
+                yield kind, text, "only the prior left", knowledge.prior(ids)
             else:
-                yield kind, text, "replaced by the mean", _scores(predictor, means, without)
-    if asked.relations[0] != BLANK_ID:
-        without = Asked(asked.entities, (len(r), *asked.relations[1:]))
-        text = show(r[asked.relations[0]])
-        yield "relation", text, "replaced by the mean", _scores(predictor, means, without, asked)
-    for number, (a, v) in enumerate(zip(asked.relations[1:], asked.entities[2:], strict=True)):
+                yield kind, text, "replaced by the mean", _scores(means, knowledge, without, ids)
+    if ids.relations[0] != BLANK_ID:
+        without = QuestionIds(ids.entities, (len(r), *ids.relations[1:]))
+        text = show(r[ids.relations[0]])
+        yield "relation", text, "replaced by the mean", _scores(means, knowledge, without, ids)
+    for number, (a, v) in enumerate(ids.qualifiers):
         if BLANK_ID not in (a, v):
             text = f"{show(r[a])} = {show(e[v])}"
-            yield "qualifier", text, "dropped", predictor.scores(asked.without(number))
+            without = ids.without(number)
+            yield "qualifier", text, "dropped", scores_of(predictor.scorer, knowledge, [without])[0]
 
 
 def _scores(
-    predictor: Predictor, means: Scorer, without: Asked, prior_of: Asked | None = None
+    means: Scorer, knowledge: Knowledge, without: QuestionIds, whole: QuestionIds
 ) -> Tensor:  # (candidates,)
     """Scores of a question in which the id after the last stands for the mean."""
     if without.is_relation:
-        return means.relations(without, predictor.knowledge.prior(prior_of or without))
+        return means.relations(without, knowledge.prior(whole))
     return means.entities([without])[0]

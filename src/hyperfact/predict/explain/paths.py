@@ -15,9 +15,9 @@ import numpy as np
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import BLANK_ID
-from hyperfact.graph.ragged import Array, owners_of, places_of
+from hyperfact.graph.ragged import Array, places_of
 from hyperfact.predict.predictor import Predictor
-from hyperfact.predict.questions import Asked
+from hyperfact.predict.questions import QuestionIds
 
 _MOST = 2000  # facts of one entity that are looked at; a hub links everything, which says nothing
 
@@ -47,29 +47,29 @@ class Path:
         }
 
 
-def paths_of(predictor: Predictor, asked: Asked, answer: int, count: int) -> tuple[Path, ...]:
+def paths_of(predictor: Predictor, ids: QuestionIds, answer: int, count: int) -> tuple[Path, ...]:
     """The most telling paths from the known entities to the answer; none for relations."""
-    if asked.is_relation:
+    if ids.is_relation:
         return ()
     train = predictor.knowledge.train
-    whole = asked.filled(answer)
-    known = [e for e in dict.fromkeys(asked.entities) if e not in (BLANK_ID, answer)]
-    short = [path for e in known for path in _direct(train, e, answer, whole)]
-    long = (path for e in known for path in islice(_indirect(train, e, answer, whole), count))
+    own = predictor.knowledge.row_of(ids.filled(answer))  # the fact itself is no path
+    known = [e for e in dict.fromkeys(ids.entities) if e not in (BLANK_ID, answer)]
+    short = [path for e in known for path in _direct(train, e, answer, own)]
+    long = (path for e in known for path in islice(_indirect(train, e, answer, own), count))
     ranked = sorted(long, key=lambda pair: pair[0])
     return tuple([*short, *(path for _, path in ranked)][:count])
 
 
-def _direct(train: HKG, start: int, end: int, whole: Asked) -> Iterator[Path]:
+def _direct(train: HKG, start: int, end: int, own: int) -> Iterator[Path]:
     rows = np.intersect1d(train.rows_of_entity(start), train.rows_of_entity(end))
-    for row in _others(train, rows, whole):
+    for row in rows[rows != own].tolist():
         yield Path((Step(train.entities[start], train[row], train.entities[end]),))
 
 
-def _indirect(train: HKG, start: int, end: int, whole: Asked) -> Iterator[tuple[int, Path]]:
+def _indirect(train: HKG, start: int, end: int, own: int) -> Iterator[tuple[int, Path]]:
     """Paths of two steps with the number of facts of the entity between, rising."""
-    here = _others(train, train.rows_of_entity(start)[:_MOST], whole)
-    there = _others(train, train.rows_of_entity(end)[:_MOST], whole)
+    here, there = (train.rows_of_entity(e)[:_MOST] for e in (start, end))
+    here, there = here[here != own], there[there != own]
     entities_here, rows_here = _members(train, here)
     entities_there, rows_there = _members(train, there)
     between = np.intersect1d(entities_here, entities_there)
@@ -85,31 +85,14 @@ def _indirect(train: HKG, start: int, end: int, whole: Asked) -> Iterator[tuple[
             yield int(degree[place]), Path((one, two))
 
 
-def _others(train: HKG, rows: Array, whole: Asked) -> list[int]:
-    """Rows that are not the completed fact itself."""
-    pairs = set(zip(whole.relations[1:], whole.entities[2:], strict=True))
-    c, found = train.columns, []
-    for row in rows.tolist():
-        part = slice(c.offsets[row], c.offsets[row + 1])
-        same = (c.subject[row], c.relation[row], c.object[row]) == (
-            whole.entities[0],
-            whole.relations[0],
-            whole.entities[1],
-        )
-        these = set(zip(c.attributes[part].tolist(), c.values[part].tolist(), strict=True))
-        if not (same and these == pairs):
-            found.append(row)
-    return found
-
-
-def _members(train: HKG, rows: list[int]) -> tuple[Array, Array]:
+def _members(train: HKG, rows: Array) -> tuple[Array, Array]:
     """The entities of these facts, and the row that each stands in."""
-    c, at = train.columns, np.array(rows, dtype=np.int64)
-    places = places_of(c.offsets, at)
-    owner = at[owners_of(np.concatenate([[0], np.cumsum(np.diff(c.offsets)[at])]))]
+    c = train.columns
+    values = c.values[places_of(c.offsets, rows)]
+    owners = np.repeat(rows, train.num_qualifiers[rows])
     return (
-        np.concatenate([c.subject[at], c.object[at], c.values[places]]),
-        np.concatenate([at, at, owner]),
+        np.concatenate([c.subject[rows], c.object[rows], values]),
+        np.concatenate([rows, rows, owners]),
     )
 
 

@@ -19,9 +19,9 @@ from hyperfact.evaluation import evaluating
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.ragged import Array, owners_of
 from hyperfact.models.transeq import TransEQ
-from hyperfact.predict.fitting import scores_of
+from hyperfact.predict.candidates import scores_of
 from hyperfact.predict.predictor import Predictor
-from hyperfact.predict.questions import Asked
+from hyperfact.predict.questions import QuestionIds
 
 _ANCHORS = 3  # nearest facts whose mediators the others are compared with
 
@@ -46,7 +46,7 @@ class Support:
         }
 
 
-def support_of(predictor: Predictor, fact: Asked, count: int) -> tuple[Support, ...]:
+def support_of(predictor: Predictor, fact: QuestionIds, count: int) -> tuple[Support, ...]:
     """The nearest training facts, nearest first.
 
     Args:
@@ -69,22 +69,19 @@ def support_of(predictor: Predictor, fact: Asked, count: int) -> tuple[Support, 
     return tuple(found)
 
 
-def touching(predictor: Predictor, fact: Asked) -> Array:  # (training facts,) bool
+def touching(predictor: Predictor, fact: QuestionIds) -> Array:  # (training facts,) bool
     """Training facts that share an entity with this fact, and are not this fact."""
     train = predictor.knowledge.train
     c, ids = train.columns, np.array(fact.entities)
     hit: Array = np.isin(c.subject, ids) | np.isin(c.object, ids)
     hit[owners_of(c.offsets)[np.isin(c.values, ids)]] = True
-    same = (c.subject == ids[0]) & (c.object == ids[1]) & (c.relation == fact.relations[0])
-    pairs = sorted(zip(fact.relations[1:], fact.entities[2:], strict=True))
-    for row in np.flatnonzero(same & (np.diff(c.offsets) == len(pairs))).tolist():
-        part = slice(c.offsets[row], c.offsets[row + 1])
-        if list(zip(c.attributes[part].tolist(), c.values[part].tolist(), strict=True)) == pairs:
-            hit[row] = False
+    own = predictor.knowledge.row_of(fact)
+    if own >= 0:
+        hit[own] = False
     return hit
 
 
-def _nearness(predictor: Predictor, fact: Asked) -> Array:  # (training facts,)
+def _nearness(predictor: Predictor, fact: QuestionIds) -> Array:  # (training facts,)
     """The mean cosine of slots of the same role, times that of the relations."""
     c, z = predictor.knowledge.train.columns, predictor.scorer.z
     entities = _cosines(z.entities, fact.entities)  # (slots, entities)
@@ -134,21 +131,21 @@ def sees_graph(predictor: Predictor) -> bool:
     return getattr(predictor.model.encoder, "nodes", None) is not None
 
 
-def score_without(predictor: Predictor, asked: Asked, answer: int, rows: Array) -> float:
+def score_without(predictor: Predictor, ids: QuestionIds, answer: int, rows: Array) -> float:
     """The score of an answer when the encoder cannot see these training facts."""
     model = predictor.model
     with evaluating(model):
         z = model.encode(keep=model.keep_without(rows))
     scorer = replace(predictor.scorer, z=z)
-    return float(scores_of(scorer, predictor.knowledge, [asked])[0, answer])
+    return float(scores_of(scorer, predictor.knowledge, [ids])[0, answer])
 
 
 def measured(
-    predictor: Predictor, asked: Asked, answer: int, found: tuple[Support, ...]
+    predictor: Predictor, ids: QuestionIds, answer: int, found: tuple[Support, ...]
 ) -> tuple[Support, ...]:
     """The same facts, each with the change of the score when it alone is hidden."""
-    whole = score_without(predictor, asked, answer, np.zeros(0, dtype=np.int64))
+    whole = score_without(predictor, ids, answer, np.zeros(0, dtype=np.int64))
     return tuple(
-        replace(s, effect=score_without(predictor, asked, answer, np.array([s.row])) - whole)
+        replace(s, effect=score_without(predictor, ids, answer, np.array([s.row])) - whole)
         for s in found
     )

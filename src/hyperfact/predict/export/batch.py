@@ -19,7 +19,7 @@ import duckdb
 from hyperfact.errors import FormatError, UnknownNameError, UserError
 from hyperfact.predict.answers import Answers, Request
 from hyperfact.predict.predictor import Predictor
-from hyperfact.predict.questions import AnyQuestion, Asked, read_any
+from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, read_any
 from hyperfact.system.output import staged_file
 
 _CHUNK = 8192
@@ -91,28 +91,26 @@ def _by_suffix(table: Mapping[str, Any], path: Path) -> Any:
 def _answered(predictor: Predictor, texts: Iterator[str], request: Request) -> Iterator[Row]:
     hints, number = _HINTS, 0
     while some := list(islice(texts, _CHUNK)):
-        looked: list[tuple[AnyQuestion, Asked] | str] = []
+        read: list[ResolvedQuestion | str] = []
         for text in some:
-            found = _look_up(predictor, text, hint=hints > 0)
-            hints -= isinstance(found, str)
-            looked.append(found)
-        good = [found for found in looked if not isinstance(found, str)]
-        answers = iter(predictor.answer(good, request))
-        for text, found in zip(some, looked, strict=True):
+            read.append(_resolve(predictor, text, hint=hints > 0))
+            hints -= isinstance(read[-1], str)
+        answers = iter(predictor.answer([q for q in read if not isinstance(q, str)], request))
+        for text, question in zip(some, read, strict=True):
             number += 1
-            if isinstance(found, str):
-                yield Row(number, text, None, found)
+            if isinstance(question, str):
+                yield Row(number, text, None, question)
             else:
                 yield Row(number, text, next(answers), None)
 
 
-def _look_up(predictor: Predictor, text: str, *, hint: bool) -> tuple[AnyQuestion, Asked] | str:
+def _resolve(predictor: Predictor, text: str, *, hint: bool) -> ResolvedQuestion | str:
     """A question that can be asked, or what is wrong with it."""
     try:
         question = read_any(text)
         if not hint:
             _refuse_unknown(predictor, question)
-        return predictor.look_up(question)
+        return predictor.resolve(question)
     except UserError as error:
         return str(error)
 

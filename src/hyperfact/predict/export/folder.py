@@ -1,7 +1,7 @@
 """A folder that a model hub takes: the run itself, a model card, and its embeddings.
 
 README.md                      the model card
-config.toml, weights.safetensors, …, manifest.json, sidecar/    the run; `Predictor.load` reads it
+config.toml, weights.safetensors, …, manifest.json, cache/    the run; `Predictor.load` reads it
 embeddings/entities.npy        float vectors, row i belongs to line i of entities.jsonl
 embeddings/entities.parquet    name, kind, vector
 embeddings/relations.npy, relations.parquet

@@ -1,0 +1,53 @@
+"""Which entities stand in which role in the facts of a graph.
+
+A role is to be the subject or the object of a relation, or the value of an attribute.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.ragged import Array, Places, offsets_of
+
+SUBJECT, OBJECT, VALUE = range(3)
+
+
+def role_number(kind: int, relation: Any, relations: int) -> Any:
+    """The number of a role: those of subjects first, then of objects, then of values.
+
+    Args:
+        kind: SUBJECT, OBJECT or VALUE.
+        relation: The relation or attribute; one, or an array or tensor of them.
+        relations: How many there are.
+    """
+    return kind * relations + relation
+
+
+@dataclass(frozen=True)
+class RoleIndex:
+    """The distinct entities of each role, ragged."""
+
+    offsets: Places  # (3 * relations + 1,)
+    entities: Places  # (pairs,) rising inside a role
+
+    @classmethod
+    def of(cls, hkg: HKG) -> "RoleIndex":
+        """The roles of these facts."""
+        c, relations, width = hkg.columns, len(hkg.relations), max(1, len(hkg.entities))
+        columns = {
+            SUBJECT: (c.relation, c.subject),
+            OBJECT: (c.relation, c.object),
+            VALUE: (c.attributes, c.values),
+        }
+        codes = [
+            role_number(kind, relation.astype(np.int64), relations) * width + entity
+            for kind, (relation, entity) in columns.items()
+        ]
+        role, entity = np.divmod(np.unique(np.concatenate(codes)), width)
+        return cls(offsets_of(np.bincount(role, minlength=3 * relations)), entity)
+
+    def entities_of(self, role: int) -> Array:
+        """The entities of a role, each once, rising."""
+        return self.entities[self.offsets[role] : self.offsets[role + 1]]
