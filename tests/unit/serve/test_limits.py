@@ -295,3 +295,26 @@ def test_clients_beyond_the_bound_are_refused() -> None:
     assert full.startswith(b"HTTP/1.1 503")
     assert b"retry-after: 1" in full
     assert free.endswith(b"here")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_loop_without_handlers_of_its_own_stops_too(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows."""
+
+    async def app(_scope: Scope, _receive: Receive, _send: Send) -> None: ...
+
+    async def main() -> None:
+        def refuse(*_: object) -> None:
+            raise NotImplementedError
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "add_signal_handler", refuse)
+        with listen("127.0.0.1", 0) as bound:
+            await Server(app).run(bound, lambda: signal.raise_signal(number))
+
+    before = signal.getsignal(number)
+    try:
+        asyncio.run(asyncio.wait_for(main(), 20))
+    finally:
+        signal.signal(number, before)
