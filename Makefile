@@ -1,7 +1,7 @@
 # Each target prepares .venv by itself; a second call does not install again.
 PYTHON ?= python3
 VENV   := .venv
-BIN    := $(VENV)/bin
+BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
 .PHONY: demo test check format night bench docs clean
@@ -31,11 +31,11 @@ bench: $(VENV)/.dev
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-$(VENV)/bin/python:
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 
 # hatchling comes from the constraints too, so that building the package needs no second look-up.
-$(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
+$(VENV)/.runtime: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 	$(PIP) -e .
 	touch $@
 

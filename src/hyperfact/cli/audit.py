@@ -28,7 +28,7 @@ from hyperfact.data.stats import stats_of
 from hyperfact.draw.pages.audit_page import page
 from hyperfact.errors import DataError, UserError
 from hyperfact.graph.hkg import Splits
-from hyperfact.system.output import write_texts
+from hyperfact.system.writing import write_texts
 
 _LONGEST = 400  # characters of one example on a terminal
 _LOOK = {LEAK: "bold red", WARNING: "yellow", INFO: "cyan", OK: "green"}

@@ -1,5 +1,6 @@
 """What all commands share: the app, options, output, and how errors become exit codes."""
 
+import io
 import json
 import logging
 import os
@@ -82,9 +83,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; the exit codes are those of docs/reference/exit-codes.md."""
     _state["debug"] = False
     keep_freed_memory()
+    _speak_utf8()
     logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.WARNING, force=True)
     words = list(sys.argv[1:] if arguments is None else arguments)
     sys.exit(_run(words or ["--help"]))
+
+
+def _speak_utf8() -> None:
+    """Pipes of Windows take a code page that few names fit into; elsewhere all is UTF-8."""
+    if os.name == "nt":
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(encoding="utf-8")
 
 
 class _ReaderGoneError(Exception):

@@ -1,11 +1,11 @@
 """The command `env`: what a bug report should say about the machine."""
 
-import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from hyperfact import __version__
 from hyperfact.cli.common import AsJson, app, print_json, print_table
+from hyperfact.system.cores import cores
 
 _PACKAGES = ("torch", "numpy", "numba", "duckdb", "safetensors", "pydantic", "typer", "pyoxigraph")
 
@@ -26,9 +26,7 @@ def env(*, as_json: AsJson = False) -> None:
         "python": platform.python_version(),
         "system": platform.platform(),
         "processor": processor(),
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "cores": cores(),
         "threads": torch.get_num_threads(),
         "fast bfloat16": has_fast_bfloat16(),
         "cuda": torch.cuda.is_available(),

@@ -25,7 +25,7 @@ from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import read_fact
-from hyperfact.system.output import write_texts
+from hyperfact.system.writing import write_texts
 from hyperfact.transforms import MODES, TRANSFORMS, Certificate, restore, transform, twins, verify
 from hyperfact.transforms.complexity import Sizes, costs
 from hyperfact.transforms.interchange import KG_FORMATS, read_kg, write_kg

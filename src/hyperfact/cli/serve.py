@@ -44,9 +44,10 @@ def serve(
         from hyperfact.serve.start import Settings
         from hyperfact.serve.start import serve as start
     except ModuleNotFoundError as error:
-        if error.name not in {"h11", "jinja2", "starlette", "anyio"}:
+        package = str(error.name).partition(".")[0]
+        if package not in {"anyio", "h11", "starlette"}:
             raise
-        raise MissingExtraError(error.name, "serve", "the service") from None
+        raise MissingExtraError(package, "serve", "the service") from None
     import torch
 
     torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))

@@ -14,8 +14,8 @@ from hyperfact.data.bundle import BUNDLED, bundled_files
 from hyperfact.data.formats import FORMATS, Format, find_format, recognise
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.system.output import staged
 from hyperfact.system.source import Fault, Source
+from hyperfact.system.writing import staged
 
 logger = logging.getLogger("hyperfact")
 _SPLIT = re.compile(r"(?:^|[^a-z])(train|valid|val|dev|test|aux)(?:[^a-z]|$)")

@@ -16,7 +16,7 @@ from importlib.resources import files as package_files
 from pathlib import Path
 
 from hyperfact.errors import DataError, StorageError
-from hyperfact.system.output import staged, write_texts
+from hyperfact.system.writing import staged, write_texts
 
 _HOST = "https://raw.githubusercontent.com"
 _RECORDED = "recorded-checksums.json"

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 
 from hyperfact.errors import DataError, FormatError, HyperfactError, UnknownNameError
@@ -18,13 +17,8 @@ from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import read_question
 from hyperfact.graph.ragged import Array
 from hyperfact.graph.syntax import quote_literal
+from hyperfact.system.tables import read_columns
 
-_READERS = {
-    ".csv": "read_csv(getvariable('path'), all_varchar = true, header = true)",
-    ".tsv": "read_csv(getvariable('path'), all_varchar = true, header = true, delim = '\t')",
-    ".jsonl": "read_json(getvariable('path'), format = 'newline_delimited')",
-    ".parquet": "read_parquet(getvariable('path'))",
-}
 _NAMED, _NUMBERED = ("question", "answer"), ("fact", "slot")
 
 
@@ -46,26 +40,14 @@ def read_predictions(path: Path, graph: HKG) -> ScoredCandidates | GivenRanks:
 
 
 def _columns(path: Path) -> Mapping[str, list[Any]]:
-    if path.suffix not in _READERS:
-        raise FormatError(path, None, f"expected a name that ends in {', '.join(_READERS)}")
-    if not path.is_file():
-        raise FormatError(path, None, "no such file")
-    try:
-        with duckdb.connect() as db:
-            db.execute("SET VARIABLE path = ?", [str(path)])
-            cursor = db.execute(f"SELECT * FROM {_READERS[path.suffix]}")
-            names = [column[0] for column in cursor.description or []]
-            rows = cursor.fetchall()
-    except duckdb.Error as error:
-        reason = str(error).partition("\n")[0]
-        raise FormatError(path, None, f"cannot be read ({reason})") from None
-    found = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    """The columns of the file, if they are those of predictions."""
+    found = read_columns(path)
     query = _NAMED if "question" in found else _NUMBERED
     wanted = (*query, *(("rank",) if "rank" in found else ("candidate", "score")))
     missing = [name for name in wanted if name not in found]
-    if missing or not rows:
+    if missing or not found[wanted[0]]:
         reason = f"lacks the column {missing[0]!r}" if missing else "holds no prediction"
-        raise FormatError(path, None, f"{reason} (found: {', '.join(names)})")
+        raise FormatError(path, None, f"{reason} (found: {', '.join(found)})")
     return found
 
 

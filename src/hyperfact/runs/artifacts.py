@@ -30,7 +30,7 @@ from hyperfact.errors import DataError, StorageError, UserError
 from hyperfact.graph.facts import Derived, Literal, Vocabulary
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.ragged import Array
-from hyperfact.system.lock import LOCK
+from hyperfact.system.lock import LOCK_FILES
 from hyperfact.system.reading import check_name, parse_json, read_checked, read_inside
 from hyperfact.system.tables import write_table
 from hyperfact.system.writing import remove_leftovers, sha256, write_atomically
@@ -46,7 +46,7 @@ ENTITIES, RELATIONS, LOG, MANIFEST = (
 )
 RANKS, FAILURE = "ranks-{split}.parquet", "failure.json"
 _REQUIRED = (CONFIG, ENTITIES, RELATIONS, WEIGHTS, METRICS)
-_OURS = {MANIFEST, LOCK, FAILURE}  # files that the manifest does not list
+_OURS = {MANIFEST, FAILURE, *LOCK_FILES}  # files that the manifest does not list
 _MANIFEST_LIMIT, _TEXT_LIMIT, _WEIGHTS_LIMIT = 2**24, 2**33, 2**40  # bytes
 _KINDS: Mapping[str, type[str]] = {"literal": Literal, "derived": Derived}
 
@@ -70,7 +70,7 @@ class RunWriter:
         """Check that the directory holds nothing but what a killed beginning has left."""
         if self.path.is_dir():
             names = {path.name for path in self.path.iterdir() if path.suffix != ".tmp"}
-            if names <= {LOCK}:
+            if names <= LOCK_FILES:
                 return
         elif not self.path.exists():
             return

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError, UserError
 from hyperfact.runs import artifacts
-from hyperfact.system.lock import owner_of
+from hyperfact.system.lock import LOCK, owner_of
 from hyperfact.system.reading import parse_json, read_inside
 
 State = Literal["finished", "running", "interrupted", "failed"]
@@ -93,7 +93,7 @@ def find_runs(folder: Path) -> Iterator[Path]:
             folders.clear()
 
 
-_SIGNS = {artifacts.MANIFEST, artifacts.LOG, artifacts.FAILURE, "lock.json", "checkpoints"}
+_SIGNS = {artifacts.MANIFEST, artifacts.LOG, artifacts.FAILURE, LOCK, "checkpoints"}
 
 
 def _json(path: Path, name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import ConfigError, UserError
+from hyperfact.errors import ConfigError, MissingExtraError, UserError
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs.build import component_settings, resolve, set_up, validation_facts
 from hyperfact.system.writing import write_atomically
@@ -108,7 +108,8 @@ def tune(
         hold: Keeps signals out of steps.
 
     Raises:
-        UserError: Optuna is missing, there are no validation facts, or no trial was finished.
+        MissingExtraError: Optuna is not installed.
+        UserError: There are no validation facts, or no trial was finished.
     """
     if validation_facts(config, splits) is None:
         raise UserError("a search needs validation facts, and train_on = 'train'")
@@ -171,7 +172,7 @@ def _study(out: Path) -> tuple["Study", Any]:
         import optuna
         from optuna.storages.journal import JournalFileBackend
     except ImportError:
-        raise UserError("a search needs Optuna: pip install 'hyperfact[hpo]'") from None
+        raise MissingExtraError("optuna", "hpo", "a search") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     backend = JournalFileBackend(str(out / _JOURNAL))
     study = optuna.create_study(

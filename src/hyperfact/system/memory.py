@@ -8,6 +8,7 @@ from pathlib import Path
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _KEEP_BYTES = 2**31 - 1
+_OTHER_LIBRARY = (AttributeError, OSError, TypeError)  # not glibc; Windows cannot even be asked
 
 
 def keep_freed_memory() -> bool:
@@ -24,7 +25,7 @@ def keep_freed_memory() -> bool:
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch reads it at its first allocation
     try:
         mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):  # another C library
+    except _OTHER_LIBRARY:
         return False
     return all(
         mallopt(option, _KEEP_BYTES) == 1 for option in (_M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD)
@@ -33,7 +34,7 @@ def keep_freed_memory() -> bool:
 
 def forget_peak() -> None:
     """Give back what is free and begin a new peak, where the system can (Linux)."""
-    with suppress(AttributeError, OSError):
+    with suppress(*_OTHER_LIBRARY):
         ctypes.CDLL(None).malloc_trim(0)
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")

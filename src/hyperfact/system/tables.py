@@ -1,7 +1,6 @@
-"""Columns of numbers as Parquet, with a word about them inside the file."""
+"""Tables in files: our own as Parquet with a word about them inside, those of others to read."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,18 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperfact.errors import DataError, StorageError
+from hyperfact.errors import DataError, FormatError, StorageError
 from hyperfact.system.reading import parse_json
-from hyperfact.system.writing import write_atomically
+from hyperfact.system.writing import staged_file
 
 Array = NDArray[Any]
+
+_READERS = {
+    ".csv": "read_csv(getvariable('path'), all_varchar = true, header = true)",
+    ".tsv": "read_csv(getvariable('path'), all_varchar = true, header = true, delim = '\t')",
+    ".jsonl": "read_json(getvariable('path'), format = 'newline_delimited')",
+    ".parquet": "read_parquet(getvariable('path'))",
+}
 
 
 def write_table(path: Path, columns: Mapping[str, Array], about: Mapping[str, Any]) -> None:
@@ -25,19 +31,17 @@ def write_table(path: Path, columns: Mapping[str, Array], about: Mapping[str, An
         columns: Of equal length, by name.
         about: Kept in the file as JSON under the key `hyperfact`.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    text, name = (t.replace("'", "''") for t in (json.dumps(about), str(temporary)))
+    text = json.dumps(about).replace("'", "''")
     plain = {key: np.ascontiguousarray(column) for key, column in columns.items()}
-    try:
-        with duckdb.connect(config={"threads": 1}) as db:
-            db.register("columns", plain)
-            options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{hyperfact: '{text}'}}"
-            db.execute(f"COPY (SELECT * FROM columns) TO '{name}' ({options})")
-        write_atomically(path, temporary.read_bytes())
-    except duckdb.Error as error:
-        raise StorageError(f"{path}: {str(error).partition(chr(10))[0]}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with staged_file(path) as temporary:
+        name = str(temporary).replace("'", "''")
+        try:
+            with duckdb.connect(config={"threads": 1}) as db:
+                db.register("columns", plain)
+                options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{hyperfact: '{text}'}}"
+                db.execute(f"COPY (SELECT * FROM columns) TO '{name}' ({options})")
+        except duckdb.Error as error:
+            raise StorageError(f"{path}: {_first_line(error)}") from error
 
 
 def read_table(path: Path, names: Sequence[str]) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -59,9 +63,33 @@ def read_table(path: Path, names: Sequence[str]) -> tuple[dict[str, Array], dict
             query = f"SELECT {fields} FROM read_parquet(getvariable('path'))"
             data = db.execute(query).fetchnumpy()
     except duckdb.Error as error:
-        reason = str(error).partition("\n")[0]
-        raise DataError(f"{path}: not a usable table ({reason})") from None
+        raise DataError(f"{path}: not a usable table ({_first_line(error)})") from None
     if found is None:
         raise DataError(f"{path}: does not say what it holds; not a table of hyperfact")
     about = parse_json(path, str(found[0]).encode("utf-8", "surrogatepass"))
     return {name: np.asarray(data[name]) for name in names}, about
+
+
+def read_columns(path: Path) -> dict[str, list[Any]]:
+    """All columns of a table that other software made; the ending of its name tells the format.
+
+    Raises:
+        FormatError: Another ending, no such file, or not what the ending says.
+    """
+    if path.suffix not in _READERS:
+        raise FormatError(path, None, f"expected a name that ends in {', '.join(_READERS)}")
+    if not path.is_file():
+        raise FormatError(path, None, "no such file")
+    try:
+        with duckdb.connect() as db:
+            db.execute("SET VARIABLE path = ?", [str(path)])
+            cursor = db.execute(f"SELECT * FROM {_READERS[path.suffix]}")
+            names = [column[0] for column in cursor.description or []]
+            rows = cursor.fetchall()
+    except duckdb.Error as error:
+        raise FormatError(path, None, f"cannot be read ({_first_line(error)})") from None
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+def _first_line(error: duckdb.Error) -> str:
+    return str(error).partition("\n")[0]

@@ -1,20 +1,30 @@
-"""Write a file so that a crash at any moment leaves the old one or the new one, never a part.
+"""Write files so that a crash at any moment leaves the old ones or the new ones, never a part.
 
-The order is: a temporary file in the same folder, its content, fsync, the checksum of what reads
-back, rename, fsync of the folder.
+The order is always: temporary files beside the target, their content, fsync, rename, fsync of the
+folder. One file whose content is known (`write_atomically`) is also read back and compared before
+the rename; many files, or one that somebody else fills, go through a folder (`staged`).
 """
 
+import bz2
+import gzip
 import hashlib
+import lzma
 import os
-from contextlib import suppress
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, cast
 
 from hyperfact.errors import StorageError
 
 _SUFFIX = ".tmp"
 _BLOCK = 2**24  # bytes of one write
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
+    _FLAGS |= getattr(os, _name, 0)
+_FOLDERS_OPEN = os.name == "posix"  # elsewhere a folder has no descriptor, and needs no fsync
 
 
 def write_atomically(path: Path, content: bytes) -> str:
@@ -32,19 +42,59 @@ def write_atomically(path: Path, content: bytes) -> str:
         _write(temporary, content)
         if sha256(temporary) != expected:
             raise StorageError(f"{path}: the disk gave back other bytes than were written")
-        os.replace(temporary, path)  # noqa: PTH105 -- one name for every call that may be cut short
-        sync_folder(path.parent)
+        _commit({temporary: path})
     except BaseException as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from error
+            raise _refused(path, error) from error
         raise
     return expected
 
 
+@contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """A temporary folder in the target; its files move into `folder` if nothing failed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stage = Path(tempfile.mkdtemp(prefix=".", suffix=_SUFFIX, dir=folder))
+    except OSError as error:
+        raise _refused(folder, error) from error
+    try:
+        yield stage
+        files = sorted(path for path in stage.rglob("*") if path.is_file())
+        names = {file: folder / file.relative_to(stage) for file in files}
+        for file, target in names.items():
+            _sync(file)
+            target.parent.mkdir(parents=True, exist_ok=True)
+        _commit(names)
+    except OSError as error:
+        raise _refused(folder, error) from error
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+@contextmanager
+def staged_file(path: Path) -> Iterator[Path]:
+    """A temporary path; its file becomes `path` if nothing failed."""
+    with staged(path.parent) as stage:
+        yield stage / path.name
+
+
+def _commit(names: Mapping[Path, Path]) -> None:
+    """Give flushed files the names they are for, and make the names last."""
+    for temporary, path in names.items():
+        os.replace(temporary, path)  # noqa: PTH105 -- one name for every call that may be cut short
+    for folder in dict.fromkeys(path.parent for path in names.values()):
+        sync_folder(folder)
+
+
+def _refused(path: Path, error: OSError) -> StorageError:
+    return StorageError(f"{path}: cannot be written: {error.strerror or error}")
+
+
 def _write(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, _FLAGS | _SAFE, 0o666)
+    descriptor = os.open(path, _FLAGS, 0o666)
     try:
         rest = memoryview(content)
         while rest:
@@ -54,8 +104,16 @@ def _write(path: Path, content: bytes) -> None:
         os.close(descriptor)
 
 
+def _sync(path: Path) -> None:
+    """Flush what somebody has written and closed; Windows wants to write where it flushes."""
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
+
+
 def sync_folder(folder: Path) -> None:
-    """Make new, renamed and removed names of a folder last."""
+    """Make new, renamed and removed names of a folder last, where folders can be flushed."""
+    if not _FOLDERS_OPEN:
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -73,5 +131,52 @@ def remove_leftovers(folder: Path) -> list[str]:
     """Delete temporary files that a killed writer has left here; call it as the only writer."""
     found = sorted(folder.glob(f".*{_SUFFIX}"))
     for path in found:
-        path.unlink(missing_ok=True)
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
     return [path.name for path in found]
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[IO[bytes]]:
+    """Bytes to a file, compressed if its name says so; equal input gives equal bytes."""
+    with path.open("wb") as raw:
+        if path.suffix == ".gz":
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as stream:
+                yield cast(IO[bytes], stream)
+        elif path.suffix == ".bz2":
+            with bz2.open(raw, "wb") as stream:
+                yield cast(IO[bytes], stream)
+        elif path.suffix == ".xz":
+            with lzma.open(raw, "wb") as stream:
+                yield cast(IO[bytes], stream)
+        else:
+            yield raw
+
+
+def write_lines(path: Path, lines: Iterator[str]) -> None:
+    """Lines of text, each ended by a line feed."""
+    with writing(path) as stream:
+        block: list[str] = []
+        for line in lines:
+            block.append(line)
+            if len(block) == 8192:
+                stream.write(("\n".join(block) + "\n").encode())
+                block.clear()
+        if block:
+            stream.write(("\n".join(block) + "\n").encode())
+
+
+def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
+    """A few small text files, all or none."""
+    with staged(folder) as stage:
+        for name, text in texts.items():
+            (stage / name).write_text(text, encoding="utf-8", newline="")
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a plain file into a folder that may not exist yet; what is no plain file is left."""
+    if source.is_file():
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(source, target)

@@ -164,10 +164,10 @@ def test_a_full_disk_is_exit_3_and_leaves_nothing(name: str, tmp_path: Path) -> 
 def test_an_interrupt_is_exit_130_and_leaves_nothing(tmp_path: Path) -> None:
     target = tmp_path / "out"
     code = (
-        "import signal, os; from hyperfact.system import output\n"
+        "import signal, os; from hyperfact.system import writing\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # shells ignore it for jobs
         "def stop(*_): os.kill(os.getpid(), signal.SIGINT)\n"
-        "output._sync = stop\n"
+        "writing._sync = stop\n"
         "from hyperfact.cli import main; main()"
     )
     done = subprocess.run(

@@ -1,9 +1,12 @@
 """The server by the order of events: who waits, who is answered, who is dropped, and by whom."""
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, fields
+
+import pytest
 
 from hyperfact.predict import Predictor
 from hyperfact.serve.app import create_app
@@ -244,3 +247,26 @@ def test_a_stop_ends_idle_connections_and_lets_requests_in_work_end() -> None:
             writer.close()
 
     run(story)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_loop_without_handlers_of_its_own_stops_too(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows."""
+
+    async def app(_scope: Scope, _receive: Receive, _send: Send) -> None: ...
+
+    async def main() -> None:
+        def refuse(*_: object) -> None:
+            raise NotImplementedError
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "add_signal_handler", refuse)
+        with listen("127.0.0.1", 0) as bound:
+            await Server(app).run(bound, lambda: signal.raise_signal(number))
+
+    before = signal.getsignal(number)
+    try:
+        asyncio.run(asyncio.wait_for(main(), 20))
+    finally:
+        signal.signal(number, before)

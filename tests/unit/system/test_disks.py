@@ -1,7 +1,6 @@
 """Real full disks: one line, exit 3, and training goes on when there is room again."""
 
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,8 @@ import pytest
 
 from hyperfact.training.checkpoints import Checkpoints
 from tests.support.kills import dataset, finish, go_on, train
+
+resource = pytest.importorskip("resource", reason="limits of a process are POSIX")
 
 
 @pytest.fixture(scope="module")

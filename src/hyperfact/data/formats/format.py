@@ -8,8 +8,8 @@ from hyperfact.data.builder import FactBuilder, typed_text
 from hyperfact.errors import NotWritableError
 from hyperfact.graph.facts import Literal
 from hyperfact.graph.hkg import HKG
-from hyperfact.system.output import write_lines
 from hyperfact.system.source import Source
+from hyperfact.system.writing import write_lines
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from hyperfact.data.formats.format import Format, plain_names
 from hyperfact.data.formats.nary import joined_rows, split_relation
 from hyperfact.errors import FormatError, NotWritableError
 from hyperfact.graph.hkg import HKG
-from hyperfact.system.output import write_lines
 from hyperfact.system.source import Fault, Source, each_line
+from hyperfact.system.writing import write_lines
 
 ENTITIES, RELATIONS = "entities.txt", "relations.txt"
 

@@ -20,7 +20,7 @@ from hyperfact.errors import FormatError, UnknownNameError, UserError
 from hyperfact.predict.answers import Answers, Request
 from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, read_any
-from hyperfact.system.output import staged_file
+from hyperfact.system.writing import staged_file
 
 _CHUNK = 8192
 _HINTS = 20  # unknown names for which the nearest one is searched: it takes long among many

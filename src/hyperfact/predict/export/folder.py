@@ -24,7 +24,7 @@ from hyperfact.predict.export.scorer import export_scorer
 from hyperfact.predict.export.search import export_index
 from hyperfact.predict.predictor import Predictor
 from hyperfact.runs.artifacts import MANIFEST
-from hyperfact.system.output import copy_file, staged, write_lines
+from hyperfact.system.writing import copy_file, staged, write_lines
 
 
 def export_run(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from hyperfact.errors import UserError
+from hyperfact.errors import MissingExtraError
 from hyperfact.runs.studies.cells import Outcome
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def _style() -> AbstractContextManager[object]:
     try:
         import matplotlib as mpl
     except ImportError:
-        raise UserError("pictures need matplotlib: pip install 'hyperfact[viz]'") from None
+        raise MissingExtraError("matplotlib", "viz", "a picture") from None
     mpl.use("Agg")
     return mpl.rc_context(
         {

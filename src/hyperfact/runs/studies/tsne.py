@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hyperfact.errors import UserError
+from hyperfact.errors import MissingExtraError, UserError
 from hyperfact.graph.ragged import Array
 from hyperfact.runs.run import Run
 from hyperfact.runs.studies import plots
@@ -111,7 +111,7 @@ def embedded(points: Array) -> Array:  # (points, 2)
     try:
         from openTSNE import TSNE
     except ImportError:
-        raise UserError("this picture needs openTSNE: pip install 'hyperfact[viz]'") from None
+        raise MissingExtraError("openTSNE", "viz", "this picture") from None
     spread = points + 1e-6 * np.random.default_rng(0).standard_normal(points.shape)
     found: Array = np.asarray(TSNE(random_state=0, n_jobs=1, verbose=False).fit(spread))
     return found

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 import signal
 import socket
 from collections.abc import Callable
@@ -51,7 +52,10 @@ class Server:
         """
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
-            loop.add_signal_handler(number, self.stop)
+            try:
+                loop.add_signal_handler(number, self.stop)
+            except NotImplementedError:  # Windows, whose loop wakes up for plain handlers
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop))
         try:
             server = await asyncio.start_server(
                 self._accept, sock=listening, limit=2**16, backlog=1024
@@ -62,7 +66,8 @@ class Server:
             await self._finish()
         finally:
             for number in _SIGNALS:
-                loop.remove_signal_handler(number)
+                with suppress(NotImplementedError):
+                    loop.remove_signal_handler(number)
 
     def stop(self) -> None:
         """Take no more clients, and let `run` return when requests in work have been answered."""
@@ -117,7 +122,8 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         raise UserError(f"port {port} of {host} cannot be had: {error}") from error
     try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # elsewhere it would let two services share a port
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
         bound.settimeout(0)
     except OSError as error:

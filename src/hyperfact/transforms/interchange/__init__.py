@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.graph.kg import KG
-from hyperfact.system.output import staged, staged_file
+from hyperfact.system.writing import staged, staged_file
 from hyperfact.transforms.interchange.edge_table import Tables, kg_of, tables_of
 from hyperfact.transforms.interchange.libkge import read_libkge, write_libkge
 from hyperfact.transforms.interchange.neo4j import read_neo4j, write_neo4j

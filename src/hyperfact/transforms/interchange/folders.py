@@ -9,8 +9,8 @@ import numpy as np
 
 from hyperfact.errors import FormatError
 from hyperfact.graph.ragged import Array
-from hyperfact.system.output import write_lines
 from hyperfact.system.source import Source
+from hyperfact.system.writing import write_lines
 from hyperfact.transforms.interchange.edge_table import Tables
 
 ABOUT = "hyperfact.json"

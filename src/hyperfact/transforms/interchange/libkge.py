@@ -7,7 +7,7 @@ split; LibKGE wants valid and test files too, which are written empty.
 
 from pathlib import Path
 
-from hyperfact.system.output import write_lines
+from hyperfact.system.writing import write_lines
 from hyperfact.transforms.interchange.edge_table import Tables
 from hyperfact.transforms.interchange.folders import (
     check_number,

@@ -27,8 +27,8 @@ from hyperfact.graph.rdf_terms import (
     TermWriter,
     oxigraph,
 )
-from hyperfact.system.output import write_lines
 from hyperfact.system.source import Fault
+from hyperfact.system.writing import write_lines
 from hyperfact.transforms.interchange.edge_table import (
     MEDIATOR,
     OBJ,
