@@ -18,6 +18,7 @@ from hyperfact.cli.common import (
     print_table,
     set_threads,
 )
+from hyperfact.cli.options import with_code
 from hyperfact.errors import UserError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
@@ -49,6 +50,7 @@ def load_predictor(path: Path, data_dir: Path | None, threads: int | None) -> "P
 
 
 @app.command()
+@with_code
 def predict(
     path: RunPath,
     question: Annotated[
@@ -106,6 +108,7 @@ def _answer_file(
 
 
 @app.command()
+@with_code
 def complete(
     path: RunPath,
     *,
@@ -149,6 +152,7 @@ def complete(
 
 
 @app.command("explain")
+@with_code
 def explain_(
     path: RunPath,
     question: QuestionText,
@@ -191,6 +195,7 @@ class ChangeCommand(TyperCommand):
 
 
 @app.command(cls=ChangeCommand)
+@with_code
 def whatif(
     path: RunPath,
     question: QuestionText,
@@ -225,6 +230,7 @@ def whatif(
 
 
 @app.command()
+@with_code
 def export(
     path: RunPath,
     out: Annotated[Path, typer.Argument(help="A new folder.", show_default=False)],

@@ -19,7 +19,7 @@ from hyperfact.cli.common import (
     print_text,
     set_threads,
 )
-from hyperfact.cli.options import NamingCommand, grouped
+from hyperfact.cli.options import NamingCommand, grouped, with_code
 from hyperfact.cli.results import print_comparisons, report
 from hyperfact.errors import DataError, UnknownNameError
 
@@ -72,6 +72,7 @@ class View:
 
 
 @app.command("evaluate", cls=NamingCommand)
+@with_code
 @grouped
 def evaluate_(
     path: RunPath,
@@ -106,6 +107,7 @@ def evaluate_(
 
 
 @app.command("compare", cls=NamingCommand)
+@with_code
 def compare_(
     first: RunPath,
     second: RunPath,

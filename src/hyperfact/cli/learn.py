@@ -16,7 +16,7 @@ from hyperfact.cli.common import (
     print_text,
     set_threads,
 )
-from hyperfact.cli.options import NamingCommand, grouped
+from hyperfact.cli.options import NamingCommand, grouped, with_code
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 
@@ -74,6 +74,7 @@ class Choice:
 
 
 @app.command(cls=NamingCommand)
+@with_code
 @grouped
 def train(
     choice: Choice,
@@ -107,6 +108,7 @@ def train(
 
 
 @config_app.command("show")
+@with_code
 def config_show(
     config: ConfigFile = None, *, overrides: Overrides = None, as_json: AsJson = False
 ) -> None:

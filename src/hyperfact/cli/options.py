@@ -3,23 +3,36 @@
 Commands that share options take them as one argument, a frozen dataclass with a field for each.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, Signature, signature
-from typing import Any, get_type_hints
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
 
+import typer
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
 #: Parameters whose values are the names of a table, which is loaded when help is asked for.
 TABLES: Mapping[str, Callable[[], Mapping[str, Any]]] = {
-    "encoder": lambda: import_module("hyperfact.models.encoders").ENCODERS,
-    "decoder": lambda: import_module("hyperfact.models.decoders").DECODERS,
+    "encoder": lambda: import_module("hyperfact.runs.extensions").TABLES["encoder"],
+    "decoder": lambda: import_module("hyperfact.runs.extensions").TABLES["decoder"],
     "study": lambda: import_module("hyperfact.runs.studies").STUDIES,
     "space": lambda: import_module("hyperfact.runs.tune").SPACES,
     "by": lambda: import_module("hyperfact.evaluation").SLICES,
 }
+
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--use",
+        metavar="FILE",
+        help="A Python file with an encoder or a decoder of your own; its code is run.",
+        show_default=False,
+    ),
+]
 
 
 class NamingCommand(TyperCommand):
@@ -60,3 +73,22 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     expanded.__signature__ = Signature(ordered)  # type: ignore[attr-defined]
     expanded.__annotations__ = {p.name: p.annotation for p in parameters}
     return expanded
+
+
+def with_code(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that also takes code of the user's own, loaded before it begins."""
+    before = signature(command, eval_str=True)
+    use = Parameter("use", Parameter.KEYWORD_ONLY, default=None, annotation=Files)
+
+    @wraps(command)
+    def loading(*, use: Sequence[Path] | None = None, **given: Any) -> None:
+        if use:
+            load = import_module("hyperfact.runs.extensions").use
+            for path in use:
+                load(path)
+        command(**given)
+
+    parameters = [*before.parameters.values(), use]
+    loading.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    loading.__annotations__ = {p.name: p.annotation for p in parameters}
+    return loading

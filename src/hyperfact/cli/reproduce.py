@@ -19,7 +19,7 @@ from hyperfact.cli.common import (
     set_threads,
 )
 from hyperfact.cli.learn import Overrides, chosen_data
-from hyperfact.cli.options import NamingCommand
+from hyperfact.cli.options import NamingCommand, with_code
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UnknownNameError, UserError
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 @app.command(cls=NamingCommand)
+@with_code
 def reproduce(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="A table or figure.")],
     *,

@@ -18,10 +18,11 @@ from hyperfact.cli.common import (
     set_threads,
 )
 from hyperfact.cli.learn import Choice, EventFiles
-from hyperfact.cli.options import NamingCommand, grouped
+from hyperfact.cli.options import NamingCommand, grouped, with_code
 
 
 @app.command()
+@with_code
 def resume(
     path: RunPath,
     *,
@@ -125,6 +126,7 @@ def report(
 
 
 @app.command("plan", cls=NamingCommand)
+@with_code
 @grouped
 def plan_(
     choice: Choice,

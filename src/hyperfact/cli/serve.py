@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from hyperfact.cli.common import DataDir, app, note
+from hyperfact.cli.options import with_code
 from hyperfact.errors import MissingExtraError
 
 
 @app.command()
+@with_code
 def serve(
     runs: Annotated[
         list[str],

@@ -9,7 +9,7 @@ import typer
 
 from hyperfact.cli.common import AsJson, app, note, print_json, print_table
 from hyperfact.cli.learn import Choice
-from hyperfact.cli.options import NamingCommand, grouped
+from hyperfact.cli.options import NamingCommand, grouped, with_code
 from hyperfact.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 @app.command(cls=NamingCommand)
+@with_code
 @grouped
 def tune(
     choice: Choice,

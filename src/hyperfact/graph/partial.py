@@ -17,6 +17,7 @@ from hyperfact.graph.ragged import (
     Ids,
     Places,
     Table,
+    find,
     group,
     offsets_of,
     owners_of,
@@ -124,12 +125,8 @@ class AgreeingAnswers:
     def _find(self, table: Table) -> Places:
         """The group of each bare question, -1 where no fact agrees."""
         found = np.full(len(table), -1, dtype=np.int64)
-        keys = self.groups.keys
-        if not len(keys):
-            return found
-        hashes = table.hashes(self.groups.salt)
-        at = np.minimum(np.searchsorted(keys, hashes), len(keys) - 1)
-        hit = np.flatnonzero(keys[at] == hashes)
+        at, is_there = find(self.groups.keys, table.hashes(self.groups.salt))
+        hit = np.flatnonzero(is_there)
         same = table.same(hit, self.examples.table(), at[hit])
         found[hit[same]] = at[hit[same]]
         return found
@@ -157,13 +154,9 @@ class AgreeingAnswers:
 
     def _holds(self, fact: Places, code: Array) -> Array:
         """Whether each fact has this pair of attribute and value."""
-        if not len(self.held):
-            return np.zeros(len(fact), dtype=bool)
-        at = np.minimum(np.searchsorted(self.pairs, code), len(self.pairs) - 1)
-        key = fact * len(self.pairs) + at
-        place = np.minimum(np.searchsorted(self.held, key), len(self.held) - 1)
-        found: Array = (self.pairs[at] == code) & (self.held[place] == key)
-        return found
+        number, exists = find(self.pairs, code)
+        held = find(self.held, fact * max(1, len(self.pairs)) + number)[1]
+        return np.asarray(exists & held)
 
 
 def _pieces(sizes: Places) -> list[Places]:

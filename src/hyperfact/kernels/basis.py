@@ -14,7 +14,14 @@ from hyperfact.kernels import reference
 from hyperfact.kernels.buffers import array, empty_aligned
 from hyperfact.kernels.dispatch import apply, check_graph, has_kernels
 from hyperfact.kernels.edges import EdgeIndex, Grouping
-from hyperfact.kernels.jit import Array, kernel, prefetch_row, reducing_kernel
+from hyperfact.kernels.jit import (
+    Array,
+    kernel,
+    part_of_kernels,
+    prefetch_row,
+    reducing_kernel,
+    reducing_part,
+)
 from hyperfact.kernels.threads import parallel_for, parallel_rows, ragged_bounds
 
 
@@ -100,7 +107,7 @@ def _forward(x: Array, a: Array, w: Array, h: Array, side: Grouping, low: int, h
                     _add_scaled(weight * a[r, b], x, u, h, t, b * dim)
 
 
-@kernel
+@part_of_kernels
 def _add_scaled(scale: float, x: Array, u: int, h: Array, t: int, start: int) -> None:
     for k in range(x.shape[1]):
         h[t, start + k] += scale * x[u, k]
@@ -132,7 +139,7 @@ def _backward(
                     da[r, b] += weight * dot
 
 
-@reducing_kernel
+@reducing_part
 def _add_and_dot(scale: float, g: Array, t: int, start: int, x: Array, dx: Array, u: int) -> float:
     dot: float = x.dtype.type(0)
     for k in range(x.shape[1]):

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from hyperfact.errors import UnknownNameError
-from hyperfact.kernels.jit import Array, kernel
+from hyperfact.kernels.jit import Array, part_of_kernels
 
 ADD, SUB, MULT, ROTATE, CONJUGATE = range(5)  # row operations of `add_row`
 
@@ -146,7 +146,7 @@ def composition_of(name: str) -> Composition:
     return COMPOSITIONS[name]
 
 
-@kernel
+@part_of_kernels
 def add_row(code: int, w: float, x: Array, u: int, z: Array, r: int, y: Array, t: int) -> None:
     """Row t of y += w * op(row u of x, row r of z)."""
     if code == ADD:
@@ -162,7 +162,7 @@ def add_row(code: int, w: float, x: Array, u: int, z: Array, r: int, y: Array, t
         _add_product(w, w if code == ROTATE else -w, x, u, z, r, y, t)
 
 
-@kernel
+@part_of_kernels
 def _add_product(w: float, v: float, x: Array, u: int, z: Array, r: int, y: Array, t: int) -> None:
     """Complex numbers in halves; v is w, or -w to conjugate z."""
     half = x.shape[1] // 2

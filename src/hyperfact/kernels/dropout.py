@@ -15,7 +15,7 @@ from hyperfact.errors import ConfigError
 from hyperfact.kernels import reference
 from hyperfact.kernels.buffers import array, empty_aligned
 from hyperfact.kernels.dispatch import apply, has_kernels
-from hyperfact.kernels.jit import Array, kernel
+from hyperfact.kernels.jit import Array, kernel, part_of_kernels
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
 _BLOCK = 1024  # elements under one 64-bit key
@@ -100,7 +100,7 @@ def _drop(
             y[k] = value if bits >= threshold else zero
 
 
-@kernel
+@part_of_kernels
 def _mix64(key: np.uint64, block: int) -> np.uint64:
     value = key + np.uint64(block) * np.uint64(_GOLDEN)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -108,7 +108,7 @@ def _mix64(key: np.uint64, block: int) -> np.uint64:
     return value ^ (value >> np.uint64(31))
 
 
-@kernel
+@part_of_kernels
 def _mix32(value: np.uint32, key: np.uint32) -> np.uint32:
     """A 32-bit finaliser (lowbias32) with the second half of the key in its middle."""
     value = np.uint32(value ^ (value >> np.uint32(16)))

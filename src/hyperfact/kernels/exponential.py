@@ -33,7 +33,7 @@ def exp_nonpositive(x: Any) -> Any:
     return np.exp(x)
 
 
-@overload(exp_nonpositive, jit_options={"fastmath": {"contract"}})
+@overload(exp_nonpositive, jit_options={"fastmath": {"contract"}, "forceinline": True})
 def _exp_nonpositive(x: Any) -> Callable[[Any], Any]:
     return _exp_float32 if x == types.float32 else _exp_float64
 

@@ -37,13 +37,31 @@ def reducing_kernel(function: F) -> F:
     return _compile(function, _FREE_ORDER)
 
 
-def comparing_kernel(function: F) -> F:
+def part_of_kernels(function: F) -> F:
+    """For functions that only kernels call: always compiled into the caller.
+
+    Otherwise a process that has just compiled would call this function as it was compiled alone,
+    and one that takes the caller from the cache as it was compiled with the caller: the two may
+    round differently.
+    """
+    return _compile(function, _EXACT_ORDER, forceinline=True)
+
+
+def reducing_part(function: F) -> F:
+    """The same for functions whose inner loop sums up a row."""
+    return _compile(function, _FREE_ORDER, forceinline=True)
+
+
+def comparing_part(function: F) -> F:
     """The same for functions whose inner loop looks for a maximum."""
-    return _compile(function, _NO_NAN)
+    return _compile(function, _NO_NAN, forceinline=True)
 
 
-def _compile(function: F, fastmath: set[str]) -> F:
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
+def _compile(function: F, fastmath: set[str], **more: bool) -> F:
+    options: dict[str, Any] = {
+        **{"nogil": True, "error_model": "numpy", "fastmath": fastmath},
+        **more,
+    }
     try:
         return cast(F, numba.njit(cache=True, **options)(function))
     except RuntimeError:  # neither the package nor the user's cache folder can be written
@@ -71,7 +89,7 @@ def _prefetch_line(_typing: Any, matrix: Any, row: Any, column: Any) -> Any:
 prefetch_line: Any = intrinsic(_prefetch_line)
 
 
-@kernel
+@part_of_kernels
 def prefetch_row(matrix: Array, row: int) -> None:
     """Ask for a row that the next edge needs: a gather of rows then runs about twice as fast."""
     step = _LINE // matrix.itemsize

@@ -12,7 +12,7 @@ from torch import Tensor
 from hyperfact.kernels import reference
 from hyperfact.kernels.buffers import array
 from hyperfact.kernels.dispatch import has_kernels
-from hyperfact.kernels.jit import Array, kernel
+from hyperfact.kernels.jit import Array, kernel, part_of_kernels
 from hyperfact.kernels.ragged_checks import check_ragged
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
@@ -93,7 +93,7 @@ def _count(
         counts[i, 0], counts[i, 1], counts[i, 2] = greater, equal, unusable
 
 
-@kernel
+@part_of_kernels
 def _count_block(
     scores: Array, row: int, start: int, stop: int, score: float
 ) -> tuple[int, int, int]:

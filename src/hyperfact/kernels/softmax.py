@@ -16,7 +16,7 @@ from torch import Tensor
 from hyperfact.errors import ConfigError, DataError
 from hyperfact.kernels.buffers import array
 from hyperfact.kernels.exponential import exp_nonpositive
-from hyperfact.kernels.jit import Array, comparing_kernel, kernel, reducing_kernel
+from hyperfact.kernels.jit import Array, comparing_part, kernel, part_of_kernels, reducing_part
 from hyperfact.kernels.ragged_checks import check_ragged
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
@@ -141,7 +141,7 @@ def _half_rows(s: Array, task: _Task, losses: Array, low: int, high: int) -> Non
             s[i, j] = np.uint16(np.uint32(bits + even) >> np.uint32(16))
 
 
-@kernel
+@part_of_kernels
 def _row(s: Array, i: int, task: _Task, query: int) -> float:
     """The loss of a query with its logits in row i, which become the gradient."""
     low, high = task.offsets[query], task.offsets[query + 1]
@@ -164,7 +164,7 @@ def _row(s: Array, i: int, task: _Task, query: int) -> float:
     return _finish_masked(s, row, task) if task.mask else _finish(s, row, task)
 
 
-@kernel
+@part_of_kernels
 def _finish(s: Array, row: _Row, task: _Task) -> float:
     share, mean = task.smoothing / s.shape[1], 0.0
     for value in row.held:
@@ -177,7 +177,7 @@ def _finish(s: Array, row: _Row, task: _Task) -> float:
     return row.weight * loss
 
 
-@kernel
+@part_of_kernels
 def _finish_masked(s: Array, row: _Row, task: _Task) -> float:
     """Each answer has a denominator of its own: the mass of other entities, and itself."""
     count, sure = len(row.answers), 1 - task.smoothing
@@ -197,7 +197,7 @@ def _finish_masked(s: Array, row: _Row, task: _Task) -> float:
     return row.weight * loss / count
 
 
-@kernel
+@part_of_kernels
 def _surprise(gap: float, mass: float) -> float:
     """-log(e^gap / (e^gap + mass)), where neither overflows."""
     if mass == 0:
@@ -207,7 +207,7 @@ def _surprise(gap: float, mass: float) -> float:
     return math.log(mass + math.exp(gap)) - gap
 
 
-@comparing_kernel
+@comparing_part
 def _row_max(s: Array, i: int) -> float:
     top: float = s[i, 0]
     for j in range(s.shape[1]):
@@ -215,7 +215,7 @@ def _row_max(s: Array, i: int) -> float:
     return top
 
 
-@reducing_kernel
+@reducing_part
 def _row_sum(s: Array, i: int) -> float:
     total: float = s.dtype.type(0)
     for j in range(s.shape[1]):
@@ -223,7 +223,7 @@ def _row_sum(s: Array, i: int) -> float:
     return total
 
 
-@reducing_kernel
+@reducing_part
 def _exponentiate(s: Array, i: int, top: float) -> float:
     mass: float = s.dtype.type(0)
     for j in range(s.shape[1]):
@@ -233,7 +233,7 @@ def _exponentiate(s: Array, i: int, top: float) -> float:
     return mass
 
 
-@kernel
+@part_of_kernels
 def _scale(s: Array, i: int, factor: float, shift: float) -> None:
     times, minus = s.dtype.type(factor), s.dtype.type(shift)
     for j in range(s.shape[1]):

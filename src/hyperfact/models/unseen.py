@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.ragged import offsets_of
+from hyperfact.graph.role_index import OBJECT, SUBJECT, VALUE, RoleIndex, role_number
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,11 @@ class Unseen:
 
     def __init__(self, train: HKG, *, by_role: bool = True, strangers: float = 0.0) -> None:
         self.by_role, self.strangers = by_role, strangers
-        c, span, relations = train.columns, max(1, len(train.entities)), len(train.relations)
-        parts = ((c.relation, c.subject), (c.relation, c.object), (c.attributes, c.values))
-        keys = np.unique(
-            np.concatenate(
-                [
-                    (kind * relations + role.astype(np.int64)) * span + entity
-                    for kind, (role, entity) in enumerate(parts)
-                ]
-            )
-        )
-        role, entity = keys // span, keys % span
+        index = RoleIndex.of(train)
         seen = np.zeros(len(train.entities), dtype=bool)
-        seen[entity] = True
-        self.offsets = torch.from_numpy(offsets_of(np.bincount(role, minlength=3 * relations)))
-        self.members = torch.from_numpy(entity)  # of each role, role after role
+        seen[index.entities] = True
+        self.offsets = torch.from_numpy(index.offsets)
+        self.members = torch.from_numpy(index.entities)  # of each role, role after role
         self.seen = torch.from_numpy(seen)  # (entities,)
 
     def withhold(self, facts: FactBatch, generator: torch.Generator | None) -> FactBatch:
@@ -99,6 +89,7 @@ class Unseen:
 
 
 def role_numbers(facts: FactBatch, relations: int) -> Tensor:  # (batch, slots)
-    """The role of each slot: subjects of each relation first, then objects, then values."""
+    """The role of each slot."""
     primary, attributes = facts.relations[:, :1], facts.relations[:, 1:]
-    return torch.cat([primary, primary + relations, attributes + 2 * relations], dim=1)
+    kinds = ((SUBJECT, primary), (OBJECT, primary), (VALUE, attributes))
+    return torch.cat([role_number(kind, part, relations) for kind, part in kinds], dim=1)

@@ -1,5 +1,6 @@
 """Kernels among Python threads, forked and fresh processes."""
 
+import ast
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import torch
 
 from hyperfact.kernels import compose_aggregate, dropout
 from hyperfact.kernels.threads import even_bounds, parallel_for, ragged_bounds
+from tests.support import ROOT
 
 from .graphs import draw, random_graph
 
@@ -26,6 +28,17 @@ x, z = torch.ones(2, 4, requires_grad=True), torch.ones(1, 4, requires_grad=True
 y = compose_aggregate(x, z, edges=edges, weights=torch.ones(2), composition="mult")
 y.sum().backward()
 assert y.tolist() == [[0.0] * 4, [2.0] * 4]
+import hashlib
+from hyperfact.kernels import COMPOSITIONS
+torch.manual_seed(0)
+ends = torch.randint(50, (3, 400)).numpy()
+some = EdgeIndex.build(ends[0], ends[1] % 5, ends[2], num_nodes=50, num_relations=5)
+for name in COMPOSITIONS:
+    tables = [torch.randn(n, 16, requires_grad=True) for n in (50, 5)]
+    sums = compose_aggregate(*tables, edges=some, weights=torch.rand(400), composition=name)
+    (sums ** 2).sum().backward()
+    bits = b"".join(t.detach().numpy().tobytes() for t in (sums, *(t.grad for t in tables)))
+    print(name, hashlib.sha256(bits).hexdigest())
 from hyperfact.kernels.compose import _backward, _forward
 for kernel in (_forward, _backward):
     stats = getattr(kernel, "stats", None)
@@ -110,5 +123,25 @@ def run_script(**environment: str) -> list[str]:
 
 
 def test_a_second_process_does_not_compile_again(tmp_path: Path) -> None:
-    assert run_script(NUMBA_CACHE_DIR=str(tmp_path)) == ["0 1", "0 1"]
-    assert run_script(NUMBA_CACHE_DIR=str(tmp_path)) == ["1 0", "1 0"]
+    *bits, forward, backward = run_script(NUMBA_CACHE_DIR=str(tmp_path))
+    assert (forward, backward) == ("0 1", "0 1")
+    assert run_script(NUMBA_CACHE_DIR=str(tmp_path)) == [*bits, "1 0", "1 0"]
+    assert len(bits) == 4
+
+
+def test_what_kernels_call_is_compiled_into_them() -> None:
+    """Otherwise a process that compiles rounds otherwise than one that takes them from the cache.
+
+    The first would call a helper as it was compiled alone, the second as part of its caller.
+    """
+    for file in (ROOT / "src" / "hyperfact" / "kernels").glob("*.py"):
+        functions = [
+            node
+            for node in ast.parse(file.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.FunctionDef) and node.decorator_list
+        ]
+        marks = {f.name: ast.unparse(f.decorator_list[0]) for f in functions}
+        for function in functions:
+            calls = (n.func for n in ast.walk(function) if isinstance(n, ast.Call))
+            for name in (f.id for f in calls if isinstance(f, ast.Name)):
+                assert not marks.get(name, "").endswith("kernel"), f"{function.name} calls {name}"
