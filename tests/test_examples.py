@@ -102,7 +102,7 @@ def test_the_decoder_of_the_examples_keeps_the_contract(
     promise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = runpy.run_path(str(ROOT / "examples" / "own_decoder.py"))
-    monkeypatch.setitem(DECODERS, "roles", names["Roles"])  # type: ignore[arg-type]
+    monkeypatch.setitem(DECODERS, "roles", names["Roles"])
     getattr(contract, promise)("roles")
 
 

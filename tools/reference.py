@@ -94,8 +94,8 @@ def _command(name: str, command: Any) -> str:
     usage = " ".join(["hyperfact", name, *(["[OPTIONS]"] if options else []), *map(_place, places)])
     parts = [f"## {name}\n", f"```text\n{usage}\n```\n", command.help.strip() + "\n"]
     if places:
-        rows = [(f"`{_place(p)}`", p.help or "") for p in places]
-        parts.append(_table(("argument", "meaning"), rows))
+        meanings = [(f"`{_place(p)}`", p.help or "") for p in places]
+        parts.append(_table(("argument", "meaning"), meanings))
     if options:
         rows = [(_option(p), _default(p), p.help or "") for p in options]
         parts.append(_table(("option", "default", "meaning"), rows))
