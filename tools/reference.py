@@ -22,6 +22,7 @@ from hyperfact.draw import draw_fact
 from hyperfact.graph.queries import read_fact
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
+from hyperfact.runs.configurations import read_config, recipes
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FACT = (
@@ -50,6 +51,11 @@ Made from the code by `python -m tools.reference`.
 Every setting of a configuration, with its default. `hyperfact config show` prints the same for
 the parts you choose, as TOML. A setting is `section.name`; override one with
 `--set section.name=value`.
+"""
+RECIPES_HEAD = """## Recipes
+
+Complete configurations of results that we report, by name: `hyperfact train NAME`,
+`hyperfact config show NAME`.
 """
 
 
@@ -130,7 +136,17 @@ def config_page() -> str:
         parts.append(_section(f"`[{name}]`", kind, kind))
         for member, owner in tables.get(name, {}).items():
             parts.append(_section(f'`[{name}]` with `name = "{member}"`', owner, owner.Settings))
-    return "\n".join(parts)
+    return "\n".join([*parts, _recipes()])
+
+
+def _recipes() -> str:
+    configs = {name: read_config(Path(name)) for name in recipes()}
+    rows = [
+        (f"`{name}`", c.data.dataset, f"`{c.encoder.name}`", f"`{c.decoder.name}`")
+        for name, c in configs.items()
+    ]
+    table = _table(("recipe", "dataset", "encoder", "decoder"), rows)
+    return f"{RECIPES_HEAD}\n{table}"
 
 
 def _section(heading: str, owner: type, settings: type[BaseModel]) -> str:
