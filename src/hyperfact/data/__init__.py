@@ -38,7 +38,7 @@ def load(
         format: a name of `FORMATS`; recognised by content if not given.
         literals: `keep` them as entities of their own kind, `drop` them (counted), or `error`.
 
-    Example:
+    Examples:
         >>> load("baseball").train[0].relation
         'all-star with'
     """
