@@ -1,18 +1,26 @@
-"""Find what leaks from train to test in your own files, and keep only what may be tested."""
+"""Find what leaks from train to test in your own files, and write a copy that may be tested."""
 
 from pathlib import Path
 
 from hyperfact import HKG, Fact, Splits, load, write
+from hyperfact.data.audit import audit_of, clean
 
 FACTS = [
     Fact("Hank Aaron", "played for", "Milwaukee Braves", (("start season", "1954"),)),
+    Fact("Eddie Mathews", "played for", "Milwaukee Braves", (("start season", "1953"),)),
     Fact("Hank Aaron", "played for", "Atlanta Braves", (("start season", "1966"),)),
-    Fact("Babe Ruth", "played for", "New York Yankees", (("start season", "1920"),)),
+    Fact("Eddie Mathews", "played for", "Atlanta Braves", (("start season", "1966"),)),
 ]
 graph = HKG.from_facts(FACTS)
-write(Splits({"train": graph[:2], "test": graph[1:]}), Path("mine"), format="jsonl")
+write(Splits({"train": graph[:3], "test": graph[2:]}), Path("mine"), format="jsonl")
 
 splits = load("mine")
-seen = set(splits.train)
-clean = [fact for fact in splits.test if fact not in seen]
-print(f"{len(splits.test) - len(clean)} of {len(splits.test)} test facts stand in train")
+found = audit_of(splits)
+print(found.verdict)
+for leak in found.leaks:
+    print(f"{leak.kind.title} ({leak.where}): {leak.count} of {leak.of}")
+if found.leaks:
+    cleaned = clean(splits)
+    for removed in cleaned.removed:
+        print(f"{removed.count} from {removed.split}: {removed.reason}")
+    write(cleaned.splits, Path("mine-clean"), format="jsonl")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hyperfact.transforms import Certificate, restore, transform, verify
     from hyperfact.transforms.interchange import read_kg, write_kg
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: Public name -> the module that defines it; sorted, and a test proves it complete.
 _PUBLIC = {

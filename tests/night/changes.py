@@ -42,9 +42,9 @@ _LAWS = (
     "one - _SLACK <= found.mrr <= one + (1.0 - one) / 2 + _SLACK})"
 )
 _FULL = "return np.full(len(queries), -1, dtype=np.int64)"
-_NONE = "return (np.full(len(asked.ranks), -1, dtype=np.int64), [])"
+_NONE = "return (np.full(len(ranked.ranks), -1, dtype=np.int64), [])"
 _WIDTH = "width = int(max(queries.slot.max(initial=0), given.slot.max(initial=0))) + 1"
-_ROWS = "return np.where(keys[at] == asked, at, -1) if len(keys) else np.full(len(asked), -1)"
+_ROWS = "return np.where(there, at, -1)"
 _TOP = "top = int((self.greater + self.equal).max(initial=0)) + 1"
 _NAMED = "return (arity, [str(i) for i in range(int(arity.max(initial=0)) + 1)])"
 
@@ -62,11 +62,10 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("evaluation/foreign.py", f"one more than 0 in {_WIDTH} (2)"): _WIDE,
     ("evaluation/foreign.py", f"one more than 1 in {_WIDTH}"): _WIDE,
     ("evaluation/foreign.py", f"one more than 1 in {_ROWS}"): _NOWHERE,
-    ("evaluation/foreign.py", f"one more than 1 in {_ROWS} (2)"): _NOWHERE,
     (
         "evaluation/foreign.py",
-        "Sub for row * silent.size + entity in "
-        "if len(np.unique(row * silent.size + entity)) < len(row):",
+        "Sub for row * filtered.size + entity in "
+        "if len(np.unique(row * filtered.size + entity)) < len(row):",
     ): "less an entity, multiples of the number of entities are as distinct as with it",
     ("evaluation/ranks.py", f"one more than 0 in {_TOP}"): _LONGER,
     ("evaluation/ranks.py", f"one more than 1 in {_TOP}"): _LONGER,

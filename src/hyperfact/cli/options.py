@@ -81,12 +81,12 @@ def with_code(command: Callable[..., None]) -> Callable[..., None]:
     use = Parameter("use", Parameter.KEYWORD_ONLY, default=None, annotation=Files)
 
     @wraps(command)
-    def loading(*, use: Sequence[Path] | None = None, **given: Any) -> None:
+    def loading(*words: Any, use: Sequence[Path] | None = None, **given: Any) -> None:
         if use:
             load = import_module("hyperfact.runs.extensions").use
             for path in use:
                 load(path)
-        command(**given)
+        command(*words, **given)
 
     parameters = [*before.parameters.values(), use]
     loading.__signature__ = Signature(parameters)  # type: ignore[attr-defined]

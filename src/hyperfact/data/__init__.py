@@ -38,8 +38,9 @@ def load(
         format: a name of `FORMATS`; recognised by content if not given.
         literals: `keep` them as entities of their own kind, `drop` them (counted), or `error`.
 
-    >>> load("baseball").train[0].relation
-    'all-star with'
+    Examples:
+        >>> load("baseball").train[0].relation
+        'all-star with'
     """
     splits, report = read(source, data_dir=data_dir, format=format, literals=literals)
     for line in notes(report):

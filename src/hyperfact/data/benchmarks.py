@@ -1,7 +1,7 @@
 """The public benchmarks: what they are, where they come from, and that they are what they say.
 
-The files of each (repository, commit, path, size, SHA-256) stand in `benchmarks.tsv` beside this
-module. Where no checksum is known, the first download records it and later ones are held to it.
+They stand in `benchmarks.tsv` beside this module, their files (repository, commit, path, size,
+SHA-256) in `benchmark_files.tsv`. Where no checksum is known, the first download records it and later ones are held to it.
 """
 
 import csv
@@ -67,33 +67,14 @@ class Benchmark:
         return {file.split: file.lines for file in self.files if file.split is not None}
 
 
-_FREEBASE = "Freebase data, CC BY"
-_WIKIDATA = "Wikidata data, CC0"
-_ROWS = (
-    Benchmark("FB-AUTO", "Freebase, cars; RAM's split", _FREEBASE, "Fatemi et al. 2020", "nary"),
-    Benchmark("JF17K", "Freebase; RAM's split", _FREEBASE, "Wen et al. 2016", "nary"),
-    Benchmark("JF17K-HypE", "Freebase; HypE's split", _FREEBASE, "Fatemi et al. 2020"),
-    Benchmark("JF17K-StarE", "Freebase; cleaned by StarE", _FREEBASE, "Galkin et al. 2020"),
-    Benchmark("WikiPeople", "people of Wikidata", _WIKIDATA, "Guan et al. 2019", "nalp"),
-    Benchmark("WD50K", "Wikidata; 13.6 % qualified", "CC BY 4.0", "Galkin et al. 2020", "stare"),
-    Benchmark("WD50K_33", "WD50K, a third qualified", "CC BY 4.0", "Galkin et al. 2020", "stare"),
-    Benchmark("WD50K_66", "WD50K, two thirds", "CC BY 4.0", "Galkin et al. 2020", "stare"),
-    Benchmark("WD50K_100", "WD50K, all qualified", "CC BY 4.0", "Galkin et al. 2020", "stare"),
-    Benchmark("WikiPeople-3", "WikiPeople, arity 3", _WIKIDATA, "Di et al. 2021", "nary"),
-    Benchmark("WikiPeople-4", "WikiPeople, arity 4", _WIKIDATA, "Di et al. 2021", "nary"),
-    Benchmark("JF17K-3", "JF17K, arity 3", _FREEBASE, "Di et al. 2021", "nary"),
-    Benchmark("JF17K-4", "JF17K, arity 4", _FREEBASE, "Di et al. 2021", "nary"),
-    Benchmark("M-FB15K", "Freebase, n-ary FB15K", _FREEBASE, "Fatemi et al. 2020"),
-    Benchmark("JF-IND", "JF17K, inductive", _FREEBASE, "Yadati 2020", "nary-int"),
-    Benchmark("WP-IND", "WikiPeople, inductive", _WIKIDATA, "Yadati 2020", "nary-int"),
-    Benchmark("MFB-IND", "M-FB15K, inductive", _FREEBASE, "Yadati 2020", "nary-int"),
-)
+def _table(name: str) -> list[dict[str, str]]:
+    text = (package_files("hyperfact.data") / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines(), delimiter="\t"))
 
 
-def _with_files() -> dict[str, Benchmark]:
-    text = (package_files("hyperfact.data") / "benchmarks.tsv").read_text(encoding="utf-8")
-    found: dict[str, list[RemoteFile]] = {row.name: [] for row in _ROWS}
-    for row in csv.DictReader(text.splitlines(), delimiter="\t"):
+def _read() -> dict[str, Benchmark]:
+    files: dict[str, list[RemoteFile]] = {}
+    for row in _table("benchmark_files.tsv"):
         file = RemoteFile(
             row["file"],
             row["repository"],
@@ -103,15 +84,22 @@ def _with_files() -> dict[str, Benchmark]:
             int(row["bytes"]) if row["bytes"] else None,
             row["sha256"] or None,
         )
-        found[row["benchmark"]].append(file)
+        files.setdefault(row["benchmark"], []).append(file)
     return {
-        b.name: Benchmark(b.name, b.about, b.licence, b.citation, b.format, tuple(found[b.name]))
-        for b in _ROWS
+        row["name"]: Benchmark(
+            row["name"],
+            row["about"],
+            row["licence"],
+            row["citation"],
+            row["format"] or None,
+            tuple(files.get(row["name"], ())),
+        )
+        for row in _table("benchmarks.tsv")
     }
 
 
-#: Every benchmark by name. Adding one: a row above, and its files in benchmarks.tsv.
-BENCHMARKS: Mapping[str, Benchmark] = _with_files()
+#: Every benchmark by name. Adding one: a row in benchmarks.tsv; for downloads, its files too.
+BENCHMARKS: Mapping[str, Benchmark] = _read()
 
 
 def search_path(data_dir: str | Path | None = None) -> list[Path]:

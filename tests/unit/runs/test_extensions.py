@@ -107,33 +107,43 @@ def test_check_finds_a_broken_promise(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "scores are finite" not in broken
 
 
-def _hyperfact(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hyperfact", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_a_run_needs_its_code_to_be_named_again(mine: Path, tmp_path: Path) -> None:
-    """Each command in a process of its own, as a user has it."""
-    data, run = tmp_path / "facts.jsonl", tmp_path / "run"
-    folder = tmp_path / "data"
-    folder.mkdir()
+def test_a_run_needs_its_code_to_be_named_again(
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, run = tmp_path / "data", tmp_path / "run"
+    data.mkdir()
     for split in ("train", "valid", "test"):
-        (folder / f"{split}.jsonl").write_text(FACTS)
-    data = folder
-    settings = ("--set", "training.dim=8", "--set", "training.epochs=2")
-    unknown = _hyperfact("train", "--dataset", data, "--decoder", "mine", *settings)
-    assert unknown.returncode == 2
-    assert "unknown decoder 'mine'" in unknown.stderr
-    trained = _hyperfact(
-        *("train", "--dataset", data, "--decoder", "mine", *settings, "--use", mine, "--out", run)
-    )
-    assert trained.returncode == 0, trained.stderr
-    for words in (("evaluate", run), ("predict", run, "s1 | r1 | ?")):
-        refused = _hyperfact(*words)
-        assert refused.returncode == 2
-        assert "--use my_decoder.py" in refused.stderr
-        assert len(refused.stderr.strip().splitlines()) == 1
-        served = _hyperfact(*words, "--use", mine)
-        assert served.returncode == 0, served.stderr
+        (data / f"{split}.jsonl").write_text(FACTS)
+
+    def call(*words: object, code: int = 0) -> str:
+        """As a process of its own would: nothing is loaded before."""
+        extensions._used.clear()
+        with pytest.raises(SystemExit) as end:
+            main([str(word) for word in words])
+        printed = capsys.readouterr()
+        assert end.value.code == code, printed.err
+        return printed.err
+
+    small = ("--set", "training.dim=8", "--set", "training.epochs=2")
+    train = ("train", "--dataset", data, "--decoder", "mine", *small, "--out", run)
+    assert "unknown decoder 'mine'" in call(*train, code=2)
+    call(*train, "--use", mine)
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["extensions"]["decoder"]["file"] == "my_decoder.py"
+    for words in (
+        ("evaluate", run),
+        ("predict", run, "s1 | r1 | ?"),
+        ("export", run, tmp_path / "x"),
+    ):
+        refused = call(*words, code=2)
+        assert "--use my_decoder.py" in refused
+        assert len(refused.strip().splitlines()) == 1
+        call(*words, "--use", mine)
+
+
+def test_code_is_loaded_only_by_name(mine: Path) -> None:
+    """A process that was told nothing knows nothing of it."""
+    code = "from hyperfact.runs.extensions import TABLES; print(sorted(TABLES['decoder']))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=mine.parent, capture_output=True, text=True, check=True)
+    assert "mine" not in done.stdout
