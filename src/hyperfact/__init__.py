@@ -1,5 +1,8 @@
 """Hyper-relational knowledge graphs: read, audit, transform without loss, train, ask.
 
+    files -> data -> HKG -> transforms -> KG -> encoder -> Representations -> decoder -> scores
+          -> training | evaluation -> runs -> predict -> cli | serve
+
 The public names are loaded when they are first used, so that importing the package is quick.
 """
 
@@ -9,13 +12,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hyperfact.data import load, write
     from hyperfact.draw import draw_fact, draw_facts, draw_neighbourhood, draw_transformations
+    from hyperfact.evaluation.checks.contract import check_model
     from hyperfact.graph.batches import FactBatch
     from hyperfact.graph.facts import Derived, Fact, Literal, Slot, Vocabulary
     from hyperfact.graph.hkg import HKG, Splits
     from hyperfact.graph.kg import KG
     from hyperfact.graph.queries import KnownAnswers, Queries, Question, read_fact, read_question
     from hyperfact.predict import Predictor
+    from hyperfact.predict.complete import complete
+    from hyperfact.predict.explain import explain
+    from hyperfact.predict.whatif import whatif
     from hyperfact.runs.api import evaluate, train
+    from hyperfact.runs.extensions import use
     from hyperfact.transforms import Certificate, restore, transform, verify
     from hyperfact.transforms.interchange import read_kg, write_kg
 
@@ -37,11 +45,14 @@ _PUBLIC = {
     "Slot": "hyperfact.graph.facts",
     "Splits": "hyperfact.graph.hkg",
     "Vocabulary": "hyperfact.graph.facts",
+    "check_model": "hyperfact.evaluation.checks.contract",
+    "complete": "hyperfact.predict.complete",
     "draw_fact": "hyperfact.draw",
     "draw_facts": "hyperfact.draw",
     "draw_neighbourhood": "hyperfact.draw",
     "draw_transformations": "hyperfact.draw",
     "evaluate": "hyperfact.runs.api",
+    "explain": "hyperfact.predict.explain",
     "load": "hyperfact.data",
     "read_fact": "hyperfact.graph.queries",
     "read_kg": "hyperfact.transforms.interchange",
@@ -49,7 +60,9 @@ _PUBLIC = {
     "restore": "hyperfact.transforms",
     "train": "hyperfact.runs.api",
     "transform": "hyperfact.transforms",
+    "use": "hyperfact.runs.extensions",
     "verify": "hyperfact.transforms",
+    "whatif": "hyperfact.predict.whatif",
     "write": "hyperfact.data",
     "write_kg": "hyperfact.transforms.interchange",
 }
@@ -69,11 +82,14 @@ __all__ = [
     "Slot",
     "Splits",
     "Vocabulary",
+    "check_model",
+    "complete",
     "draw_fact",
     "draw_facts",
     "draw_neighbourhood",
     "draw_transformations",
     "evaluate",
+    "explain",
     "load",
     "read_fact",
     "read_kg",
@@ -81,7 +97,9 @@ __all__ = [
     "restore",
     "train",
     "transform",
+    "use",
     "verify",
+    "whatif",
     "write",
     "write_kg",
 ]

@@ -12,44 +12,29 @@ from hyperfact.graph.hkg import HKG
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.transeq import TransEQ
-from tests.support.models import model_of, toy
+from hyperfact.runs.check import model_maker
+from tests.support.models import toy
 
 PAIRS = pytest.mark.parametrize(("encoder", "decoder"), list(product(ENCODERS, DECODERS)))
 
 
-class Maker:
-    """Models of one kind, with parameters that start at 0 moved away from it."""
-
-    def __init__(self, encoder: str, decoder: str) -> None:
-        self.encoder, self.decoder = encoder, decoder
-
-    def __call__(self, graph: HKG) -> TransEQ:
-        model = model_of(graph, {"name": self.encoder}, {"name": self.decoder}, precision="float64")
-        generator = torch.Generator().manual_seed(1)
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator).double())
-        return model
-
-
 @PAIRS
 def test_every_promise_is_kept(encoder: str, decoder: str) -> None:
-    assert list(check_model(Maker(encoder, decoder), toy())) == []
+    assert list(check_model(model_maker(encoder, decoder), toy())) == []
 
 
 def test_there_are_enough_promises() -> None:
     assert len(CHECKS) >= 25
 
 
-class Careless(Maker):
+class Careless:
     """Makes models that break a promise each."""
 
     def __init__(self, flaw: str) -> None:
-        super().__init__("lookup", "mdistmult")
         self.flaw, self.calls = flaw, 0
 
     def __call__(self, graph: HKG) -> TransEQ:
-        model = super().__call__(graph)
+        model = model_maker("lookup", "mdistmult")(graph)
         self.calls += 1
         whole = model.decoder.score_slot
         if self.flaw == "seed":
@@ -90,4 +75,4 @@ class Careless(Maker):
 )
 def test_a_broken_promise_is_seen(flaw: str, broken: str) -> None:
     assert broken in set(check_model(Careless(flaw), toy()))
-    assert CHECKS[broken](Case(Maker("lookup", "mdistmult"), toy()))
+    assert CHECKS[broken](Case(model_maker("lookup", "mdistmult"), toy()))

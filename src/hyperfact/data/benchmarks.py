@@ -1,7 +1,8 @@
 """The public benchmarks: what they are, where they come from, and that they are what they say.
 
 They stand in `benchmarks.tsv` beside this module, their files (repository, commit, path, size,
-SHA-256) in `benchmark_files.tsv`. Where no checksum is known, the first download records it and later ones are held to it.
+SHA-256) in `benchmark_files.tsv`. Where no checksum is known, the first download records it and
+later ones are held to it.
 """
 
 import csv

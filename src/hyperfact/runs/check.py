@@ -11,7 +11,7 @@ import torch
 from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation.checks.contract import CHECKS
 from hyperfact.evaluation.checks.example_facts import example_facts
-from hyperfact.evaluation.checks.promises import Case
+from hyperfact.evaluation.checks.promises import Case, Make
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.models.transeq import TransEQ
@@ -40,7 +40,7 @@ def check_extension(extension: Extension) -> Iterator[Verdict]:
     mine, partners = (extension.name,), _WITH[extension.kind]
     pairs = product(mine, partners) if extension.kind == "encoder" else product(partners, mine)
     for encoder, decoder in pairs:
-        case = Case(_Maker(encoder, decoder), example_facts())
+        case = Case(model_maker(encoder, decoder), example_facts())
         checks = {promise: partial(check, case) for promise, check in CHECKS.items()}
         checks[LEARNS] = partial(_learns, encoder, decoder)
         for promise, check in checks.items():
@@ -56,21 +56,19 @@ def _try(check: Callable[[], bool]) -> tuple[bool, str]:
         return False, f"{type(error).__name__}: {error}".partition("\n")[0]
 
 
-@dataclass(frozen=True)
-class _Maker:
-    """Models of one pair in float64, with parameters that start at 0 moved away from it."""
+def model_maker(encoder: str, decoder: str) -> Make:
+    """Makes models of a pair in float64, with parameters that start at 0 moved away from it."""
 
-    encoder: str
-    decoder: str
-
-    def __call__(self, graph: HKG) -> TransEQ:
-        config = _config(self.encoder, self.decoder, dim=_DIM, precision="float64")
+    def make(graph: HKG) -> TransEQ:
+        config = _config(encoder, decoder, dim=_DIM, precision="float64")
         model = build(config, graph, torch.Generator().manual_seed(0))
         generator = torch.Generator().manual_seed(1)
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator).double())
         return model
+
+    return make
 
 
 def _config(encoder: str, decoder: str, **training: object) -> ExperimentConfig:
