@@ -79,7 +79,7 @@ def _tell(
     study: "Study", folder: Path, plan: "Plan", data_dir: Path | None, *, resume: bool
 ) -> list[dict[str, Any]]:
     from hyperfact.cli.signals import interruptible
-    from hyperfact.runs.studies import Cells, Desk
+    from hyperfact.runs.studies import Cells, Workspace
 
     @cache
     def splits(dataset: str) -> "Splits":
@@ -92,7 +92,7 @@ def _tell(
     again = f"hyperfact reproduce {study.name} --resume with the same options"
     with interruptible(None, again) as signals, _watching() as watch:
         cells = Cells(folder, lambda config: splits(config.data.dataset), signals.hold)
-        return study.tell(Desk(cells, facts, watch, resume=resume), plan)
+        return study.run(Workspace(cells, facts, watch, resume=resume), plan)
 
 
 @contextmanager

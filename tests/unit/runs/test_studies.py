@@ -10,7 +10,7 @@ import pytest
 
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG
-from hyperfact.runs.studies import STUDIES, Cell, Cells, Desk, Plan, plots
+from hyperfact.runs.studies import STUDIES, Cell, Cells, Plan, Workspace, plots
 from hyperfact.runs.studies.paper import reported, rows_of
 from hyperfact.runs.studies.recipes import recipe
 from hyperfact.runs.studies.result_tables import summary
@@ -30,12 +30,12 @@ def tmp_path(tmp_path: Path) -> Path:
 
 
 class Office:
-    """A desk whose every dataset is a handful of facts, and that counts trainings."""
+    """A space whose every dataset is a handful of facts, and that counts trainings."""
 
     def __init__(self, folder: Path, *, resume: bool = False) -> None:
         self.trained: list[str] = []
         cells = Cells(folder, lambda _: league())
-        self.desk = Desk(cells, self.facts, self.watch, resume=resume)
+        self.workspace = Workspace(cells, self.facts, self.watch, resume=resume)
 
     def facts(self, _: str) -> HKG:
         return league().train
@@ -54,7 +54,7 @@ class Watching:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_quick_study_writes_table_and_picture(name: str, tmp_path: Path) -> None:
-    lines = STUDIES[name].tell(Office(tmp_path).desk, Plan(overrides=TINY))
+    lines = STUDIES[name].run(Office(tmp_path).workspace, Plan(overrides=TINY))
     with (tmp_path / f"{name}.csv").open(newline="") as table:
         assert len(list(csv.DictReader(table))) == len(lines)
     assert (tmp_path / f"{name}.md").read_text().startswith("# ")
@@ -64,23 +64,23 @@ def test_a_quick_study_writes_table_and_picture(name: str, tmp_path: Path) -> No
 def test_what_is_trained_is_not_trained_again(tmp_path: Path) -> None:
     plan, study = Plan(overrides=TINY), STUDIES["tsne"]
     first = Office(tmp_path)
-    lines = study.tell(first.desk, plan)
+    lines = study.run(first.workspace, plan)
     assert len(first.trained) == 2
     with pytest.raises(UserError, match="--resume"):
-        study.tell(Office(tmp_path).desk, plan)
+        study.run(Office(tmp_path).workspace, plan)
     (tmp_path / "cells" / "FB-AUTO-0.0-0.json").unlink()
     (tmp_path / "runs" / "FB-AUTO-0.0-0").rename(tmp_path / "away")
     again = Office(tmp_path, resume=True)
-    second = study.tell(again.desk, plan)
+    second = study.run(again.workspace, plan)
     assert again.trained == ["FB-AUTO-0.0-0"]
     assert [line["mrr"] for line in second] == [line["mrr"] for line in lines]
 
 
 def test_a_training_of_another_study_is_not_done_again(tmp_path: Path) -> None:
     main = Office(tmp_path / "main")
-    STUDIES["main"].tell(main.desk, Plan(overrides=TINY, rows=("TransEQ",)))
+    STUDIES["main"].run(main.workspace, Plan(overrides=TINY, rows=("TransEQ",)))
     office = Office(tmp_path / "sharing")
-    lines = STUDIES["sharing"].tell(office.desk, Plan(overrides=TINY, rows=("0.0", "1.0")))
+    lines = STUDIES["sharing"].run(office.workspace, Plan(overrides=TINY, rows=("0.0", "1.0")))
     assert office.trained == ["FB-AUTO-0.0-0"]  # 1.0 is the recipe itself, trained as TransEQ
     assert [line["row"] for line in lines] == ["0.0", "1.0"]
     stored = json.loads((tmp_path / "sharing" / "cells" / "FB-AUTO-1.0-0.json").read_text())
@@ -90,39 +90,39 @@ def test_a_training_of_another_study_is_not_done_again(tmp_path: Path) -> None:
 
 def test_a_traced_training_serves_a_plain_one_but_not_the_other_way(tmp_path: Path) -> None:
     plan = Plan(overrides=TINY, rows=("TransEQ",))
-    STUDIES["curves"].tell(Office(tmp_path / "curves").desk, plan)
+    STUDIES["curves"].run(Office(tmp_path / "curves").workspace, plan)
     main = Office(tmp_path / "main")
-    lines = STUDIES["main"].tell(main.desk, plan)
+    lines = STUDIES["main"].run(main.workspace, plan)
     assert main.trained == []
     alone = Office(tmp_path / "alone" / "main")
-    again = STUDIES["main"].tell(alone.desk, plan)
+    again = STUDIES["main"].run(alone.workspace, plan)
     assert [line.get("mrr") for line in again] == [line.get("mrr") for line in lines]
     traced = Office(tmp_path / "alone" / "curves")
-    STUDIES["curves"].tell(traced.desk, plan)
+    STUDIES["curves"].run(traced.workspace, plan)
     assert traced.trained == ["FB-AUTO-TransEQ-0"]  # its curve needs test facts
 
 
 def test_the_table_of_what_is_stored_trains_nothing(tmp_path: Path) -> None:
     study, office = STUDIES["curves"], Office(tmp_path)
     with pytest.raises(UserError, match="no result is stored"):
-        study.tell(office.desk, Plan(train=False))
-    study.tell(office.desk, Plan(overrides=TINY, rows=("m-DistMult", "TransEQ")))
-    lines = study.tell(Office(tmp_path).desk, Plan(train=False))
+        study.run(office.workspace, Plan(train=False))
+    study.run(office.workspace, Plan(overrides=TINY, rows=("m-DistMult", "TransEQ")))
+    lines = study.run(Office(tmp_path).workspace, Plan(train=False))
     assert [line["row"] for line in lines] == ["TransEQ", "m-DistMult"]
     assert lines[0]["budget"] == "; ".join(("quick", *TINY))
 
 
 def test_rows_can_be_chosen(tmp_path: Path) -> None:
     office = Office(tmp_path)
-    lines = STUDIES["curves"].tell(office.desk, Plan(overrides=TINY, rows=("m-DistMult",)))
+    lines = STUDIES["curves"].run(office.workspace, Plan(overrides=TINY, rows=("m-DistMult",)))
     assert [line["row"] for line in lines] == ["m-DistMult"]
     assert office.trained == ["FB-AUTO-m-DistMult-0"]
     with pytest.raises(UnknownNameError, match="did you mean"):
-        STUDIES["curves"].tell(office.desk, Plan(rows=("mDistMult",)))
+        STUDIES["curves"].run(office.workspace, Plan(rows=("mDistMult",)))
 
 
 def test_a_result_tells_its_data_and_its_machine(tmp_path: Path) -> None:
-    STUDIES["tsne"].tell(Office(tmp_path).desk, Plan(overrides=TINY, rows=("0.0",)))
+    STUDIES["tsne"].run(Office(tmp_path).workspace, Plan(overrides=TINY, rows=("0.0",)))
     stored = json.loads((tmp_path / "cells" / "FB-AUTO-0.0-0.json").read_text())
     assert stored["data"]["train"] == league().train.fingerprint
     assert stored["machine"]["threads"] >= 1
@@ -131,15 +131,15 @@ def test_a_result_tells_its_data_and_its_machine(tmp_path: Path) -> None:
 
 def test_a_result_of_another_configuration_is_refused(tmp_path: Path) -> None:
     study, row = STUDIES["main"], ("m-DistMult",)
-    study.tell(Office(tmp_path).desk, Plan(overrides=TINY, rows=row))
+    study.run(Office(tmp_path).workspace, Plan(overrides=TINY, rows=row))
     other = Plan(overrides=(*TINY, "optimizer.lr=0.1"), rows=row)
     with pytest.raises(UserError, match="another configuration"):
-        study.tell(Office(tmp_path, resume=True).desk, other)
+        study.run(Office(tmp_path, resume=True).workspace, other)
 
 
 def test_seeds_give_a_mean_and_a_spread(tmp_path: Path) -> None:
     plan = Plan(seeds=2, overrides=TINY, rows=("m-DistMult",))
-    lines = STUDIES["curves"].tell(Office(tmp_path).desk, plan)
+    lines = STUDIES["curves"].run(Office(tmp_path).workspace, plan)
     first = lines[0]
     found = [
         json.loads((tmp_path / "cells" / f"FB-AUTO-{first['row']}-{s}.json").read_text())
@@ -153,8 +153,8 @@ def test_seeds_give_a_mean_and_a_spread(tmp_path: Path) -> None:
 
 def test_threads_are_told_where_all_seeds_had_the_same(tmp_path: Path) -> None:
     office = Office(tmp_path)
-    STUDIES["main"].tell(office.desk, Plan(seeds=2, overrides=TINY, rows=("m-DistMult",)))
-    one, two = (replace(o, machine={"threads": 1}) for o in office.desk.cells.all())
+    STUDIES["main"].run(office.workspace, Plan(seeds=2, overrides=TINY, rows=("m-DistMult",)))
+    one, two = (replace(o, machine={"threads": 1}) for o in office.workspace.cells.all())
     assert summary("main", [one, two])[0]["threads"] == 1
     assert summary("main", [one, replace(two, machine={"threads": 2})])[0]["threads"] is None
 

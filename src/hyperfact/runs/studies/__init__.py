@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from hyperfact.runs.studies.cells import Cell, Cells, Outcome
 from hyperfact.runs.studies.complexity_study import Complexity
-from hyperfact.runs.studies.study import Budget, Desk, Plan, Study
+from hyperfact.runs.studies.study import Budget, Plan, Study, Workspace
 from hyperfact.runs.studies.trainings import (
     Curves,
     Deviations,
@@ -33,4 +33,4 @@ STUDIES: Mapping[str, Study] = {
     )
 }
 
-__all__ = ["STUDIES", "Budget", "Cell", "Cells", "Desk", "Outcome", "Plan", "Study"]
+__all__ = ["STUDIES", "Budget", "Cell", "Cells", "Outcome", "Plan", "Study", "Workspace"]

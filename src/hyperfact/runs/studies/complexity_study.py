@@ -6,7 +6,7 @@ from typing import Any
 from hyperfact.errors import UserError
 from hyperfact.runs.studies import plots
 from hyperfact.runs.studies.result_tables import to_markdown
-from hyperfact.runs.studies.study import Desk, Plan, Study
+from hyperfact.runs.studies.study import Plan, Study, Workspace
 from hyperfact.transforms.complexity import costs
 
 
@@ -17,7 +17,7 @@ class Complexity(Study):
     title = "Size of the transformed graph"
     datasets = ("FB-AUTO", "JF17K", "WD50K")
 
-    def tell(self, desk: Desk, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, workspace: Workspace, plan: Plan) -> list[dict[str, Any]]:
         """Count.
 
         Raises:
@@ -28,8 +28,8 @@ class Complexity(Study):
         lines = [
             {"dataset": dataset} | asdict(cost)
             for dataset in self.datasets_of(plan)
-            for cost in costs(desk.facts(dataset))
+            for cost in costs(workspace.facts(dataset))
         ]
         text = f"# {self.title}\n\n{to_markdown(lines, list(lines[0]))}"
-        self.put(desk.folder, lines, text, plots.sizes(lines, self.title))
+        self.put(workspace.folder, lines, text, plots.sizes(lines, self.title))
         return lines

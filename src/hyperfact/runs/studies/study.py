@@ -48,7 +48,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Desk:
+class Workspace:
     """Where a study works, and with what."""
 
     cells: Cells
@@ -74,7 +74,7 @@ class Study(ABC):
         return plan.datasets or (self.datasets[:1] if plan.budget == "quick" else self.datasets)
 
     @abstractmethod
-    def tell(self, desk: Desk, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, workspace: Workspace, plan: Plan) -> list[dict[str, Any]]:
         """Do all that is not done yet; write and return the table."""
 
     def put(self, folder: Path, lines: Sequence[dict[str, Any]], text: str, picture: bytes) -> None:
@@ -98,7 +98,7 @@ class Trainings(Study):
 
     @abstractmethod
     def picture(
-        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], desk: Desk
+        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], workspace: Workspace
     ) -> bytes:
         """An SVG."""
 
@@ -125,48 +125,54 @@ class Trainings(Study):
         config = recipe(dataset, changes, given)
         return Cell(row, dataset, seed, config, curve=self.needs_curve, budget=plan.told)
 
-    def lines(self, outcomes: Sequence[Outcome], desk: Desk, plan: Plan) -> list[dict[str, Any]]:
+    def lines(
+        self, outcomes: Sequence[Outcome], workspace: Workspace, plan: Plan
+    ) -> list[dict[str, Any]]:
         """The table."""
-        del desk, plan
+        del workspace, plan
         return summary(self.name, outcomes)
 
     def columns(self) -> Sequence[str]:
         """Of the table that people read; the CSV has all."""
         return _COLUMNS
 
-    def tell(self, desk: Desk, plan: Plan) -> list[dict[str, Any]]:
+    def run(self, workspace: Workspace, plan: Plan) -> list[dict[str, Any]]:
         """Train what was not trained yet.
 
         Raises:
             UserError: There are results already and the study is not to be resumed.
         """
-        outcomes = self._trained(desk, plan) if plan.train else self._stored(desk, plan)
-        lines = self.lines(outcomes, desk, plan)
-        self.put(desk.folder, lines, self.text(lines), self.picture(outcomes, lines, desk))
+        outcomes = self._trained(workspace, plan) if plan.train else self._stored(workspace, plan)
+        lines = self.lines(outcomes, workspace, plan)
+        self.put(
+            workspace.folder, lines, self.text(lines), self.picture(outcomes, lines, workspace)
+        )
         return lines
 
-    def _trained(self, desk: Desk, plan: Plan) -> list[Outcome]:
+    def _trained(self, workspace: Workspace, plan: Plan) -> list[Outcome]:
         todo = self.cells(plan)
-        done = {cell.name: desk.cells.stored(cell) for cell in todo}
-        if not desk.resume and (any(done.values()) or (desk.folder / "runs").exists()):
-            raise UserError(f"{desk.folder}: holds results already; --resume goes on with them")
+        done = {cell.name: workspace.cells.stored(cell) for cell in todo}
+        if not workspace.resume and (any(done.values()) or (workspace.folder / "runs").exists()):
+            raise UserError(
+                f"{workspace.folder}: holds results already; --resume goes on with them"
+            )
         return [
             done[cell.name]
-            or (None if self.needs_runs else desk.cells.borrowed(cell))
-            or desk.cells.run(cell, desk.watch(cell))
+            or (None if self.needs_runs else workspace.cells.borrowed(cell))
+            or workspace.cells.run(cell, workspace.watch(cell))
             for cell in todo
         ]
 
-    def _stored(self, desk: Desk, plan: Plan) -> list[Outcome]:
+    def _stored(self, workspace: Workspace, plan: Plan) -> list[Outcome]:
         """In the order of the study; datasets that it does not name come last."""
         rows = list(self._rows(plan))
         found = [
             o
-            for o in desk.cells.all()
+            for o in workspace.cells.all()
             if o.row in rows and (not plan.datasets or o.dataset in plan.datasets)
         ]
         if not found:
-            raise UserError(f"{desk.folder}: no result is stored here")
+            raise UserError(f"{workspace.folder}: no result is stored here")
         datasets = list(dict.fromkeys([*self.datasets, *(o.dataset for o in found)]))
         return sorted(found, key=lambda o: (datasets.index(o.dataset), rows.index(o.row), o.seed))
 

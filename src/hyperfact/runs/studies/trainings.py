@@ -8,7 +8,7 @@ from hyperfact.runs.studies import plots
 from hyperfact.runs.studies.cells import Outcome
 from hyperfact.runs.studies.paper import reported, rows_of
 from hyperfact.runs.studies.recipes import Changes
-from hyperfact.runs.studies.study import Desk, Plan, Trainings
+from hyperfact.runs.studies.study import Plan, Trainings, Workspace
 from hyperfact.transforms import TRANSFORMS
 
 _LOOKUP: Changes = {"encoder": {"name": "lookup", "initial_scale": 0.3}}
@@ -33,9 +33,11 @@ class Main(Trainings):
             "m-TransH": {**_LOOKUP, **_decoder("mtransh")},
         }
 
-    def lines(self, outcomes: Sequence[Outcome], desk: Desk, plan: Plan) -> list[dict[str, Any]]:
+    def lines(
+        self, outcomes: Sequence[Outcome], workspace: Workspace, plan: Plan
+    ) -> list[dict[str, Any]]:
         """Ours, then rows that the paper alone has."""
-        ours = super().lines(outcomes, desk, plan)
+        ours = super().lines(outcomes, workspace, plan)
         have = {(line["dataset"], line["row"]) for line in ours}
         others = [
             {"dataset": dataset, "row": row}
@@ -47,10 +49,10 @@ class Main(Trainings):
         return [*ours, *others]
 
     def picture(
-        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], desk: Desk
+        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], workspace: Workspace
     ) -> bytes:
         """Bars of MRR, ours and the paper's."""
-        del outcomes, desk
+        del outcomes, workspace
         return plots.bars(lines, self.title)
 
 
@@ -126,10 +128,10 @@ class Sharing(Trainings):
         return {f"{a / 10:.1f}": {"encoder": {"alpha": a / 10}} for a in range(0, 11, 2)}
 
     def picture(
-        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], desk: Desk
+        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], workspace: Workspace
     ) -> bytes:
         """MRR and parameters over alpha."""
-        del outcomes, desk
+        del outcomes, workspace
         return plots.sharing(lines, self.title)
 
 
@@ -149,8 +151,8 @@ class Curves(Trainings):
         }
 
     def picture(
-        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], desk: Desk
+        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], workspace: Workspace
     ) -> bytes:
         """Test MRR over seconds; the clock stands while facts are ranked."""
-        del lines, desk
+        del lines, workspace
         return plots.curves(outcomes, self.title)

@@ -11,7 +11,7 @@ from hyperfact.runs.run import Run
 from hyperfact.runs.studies import plots
 from hyperfact.runs.studies.cells import Outcome
 from hyperfact.runs.studies.recipes import Changes
-from hyperfact.runs.studies.study import Desk, Plan, Trainings
+from hyperfact.runs.studies.study import Plan, Trainings, Workspace
 
 RELATIONS, POINTS, NEIGHBOURS = 10, 2000, 10
 
@@ -34,12 +34,14 @@ class Tsne(Trainings):
         head, *rest = super().columns()
         return [head, "row", "purity", "chance", *rest[1:]]
 
-    def lines(self, outcomes: Sequence[Outcome], desk: Desk, plan: Plan) -> list[dict[str, Any]]:
+    def lines(
+        self, outcomes: Sequence[Outcome], workspace: Workspace, plan: Plan
+    ) -> list[dict[str, Any]]:
         """With the purity of each row, of its first seed."""
         found = {}
         for outcome in outcomes:
             if outcome.seed == 0:
-                points, labels = _mediators(desk.cells.opened(outcome.name))
+                points, labels = _mediators(workspace.cells.opened(outcome.name))
                 most = max(labels.count(label) for label in set(labels))
                 found[outcome.dataset, outcome.row] = {
                     "purity": purity(points, labels),
@@ -47,18 +49,18 @@ class Tsne(Trainings):
                 }
         return [
             line | found[line["dataset"], line["row"]]
-            for line in super().lines(outcomes, desk, plan)
+            for line in super().lines(outcomes, workspace, plan)
         ]
 
     def picture(
-        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], desk: Desk
+        self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], workspace: Workspace
     ) -> bytes:
         """A cloud for each alpha."""
         del lines
         panels = []
         for outcome in outcomes:
             if outcome.seed == 0:
-                points, labels = _mediators(desk.cells.opened(outcome.name))
+                points, labels = _mediators(workspace.cells.opened(outcome.name))
                 heading = f"{outcome.dataset}, alpha {outcome.row}"
                 panels.append((heading, embedded(points), labels))
         return plots.clouds(panels, self.title)
@@ -86,7 +88,7 @@ def sample(relation: Array) -> Array:  # (points,)
 
 
 def purity(points: Array, labels: Sequence[str]) -> float:
-    """The share of nearest neighbours that have a point's own label, in the full space.
+    """The share of nearest neighbours that have a point's own label, in the full workspace.
 
     Points at the same place are equally near; all of those at the last distance count, by share.
     """
