@@ -48,6 +48,9 @@ class PolicyOptions:
     candidates: Annotated[
         str | None, typer.Option(help="all, or seen-so: seen as subject or object.")
     ] = None
+    given: Annotated[
+        str | None, typer.Option(help="Qualifiers that questions give: all, half or none.")
+    ] = None
     unseen: Annotated[
         str | None, typer.Option(help="Facts with an entity unseen in train: keep or skip.")
     ] = None

@@ -36,6 +36,7 @@ def print_results(results: "Mapping[str, Evaluation]", *, by: Sequence[str] = ()
         slices = {"all": found.metrics}
         if found.leak_free is not None:
             slices["primary triple not in train"] = found.leak_free
+        slices |= found.beside
         slices["macro over relations"] = found.macro
         for name in names:
             slices |= {f"{name} {label}": m for label, m in found.by(name).items()}

@@ -207,6 +207,9 @@ class EvaluationConfig(Section):
     candidates: Literal["all", "seen-so"] = Field(
         default="all", description="who competes: all entities, or those seen as subject or object"
     )
+    given: Literal["all", "half", "none"] = Field(
+        default="all", description="how many qualifiers beside the asked slot questions give"
+    )
     unseen: Literal["keep", "skip"] = Field(
         default="keep", description="facts with an entity that training never shows: ask or skip"
     )

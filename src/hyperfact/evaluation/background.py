@@ -6,10 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from hyperfact.errors import UserError
-from hyperfact.evaluation.policy import FilterRule, Policy
+from hyperfact.evaluation.policy import FilterRule, Given, Policy
 from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.partial import AgreeingAnswers, PartialQueries
 from hyperfact.graph.queries import KnownAnswers, Queries
-from hyperfact.graph.ragged import Array, Ids, Places, Table, offsets_of, owners_of
+from hyperfact.graph.ragged import Array, Ids, Places, Table, owners_of
 
 _NO_IDS: Ids = np.zeros(0, dtype=np.int32)
 
@@ -21,15 +22,21 @@ class Filter:
     known: KnownAnswers | None  # None: nothing is filtered
     bare: bool = False  # whether qualifiers beside the asked one are ignored
 
-    def find(self, graph: HKG, queries: Queries) -> Places:
+    def of(self, columns: Columns, queries: Queries) -> tuple[Places, Ids]:
+        """Offsets and entities: what is filtered for each query about these facts."""
+        return self.at(self.find(columns, queries))
+
+    def find(self, columns: Columns, queries: Queries) -> Places:
         """The key of each query, -1 where nothing is known."""
         if self.known is None:
             return np.full(len(queries), -1, dtype=np.int64)
-        return self.known.find(self.table(graph.columns, queries))
+        return self.known.find(self.table(columns, queries))
 
     def table(self, columns: Columns, queries: Queries) -> Table:
         """The part of each query that decides what is filtered."""
-        return _strip(columns, queries).queries if self.bare else queries.table(columns)
+        if self.bare:
+            return PartialQueries.bare(columns, queries).table()
+        return queries.table(columns)
 
     def at(self, keys: Places) -> tuple[Places, Ids]:
         """Offsets and entities: what is filtered at these keys."""
@@ -38,28 +45,18 @@ class Filter:
         return self.known.at(keys)
 
 
-@dataclass(frozen=True)
-class _Stripped:
-    """Each query without the qualifiers that are not asked for."""
+class Agreeing(Filter):
+    """For partial questions: answers in facts that say at least as much."""
 
-    columns: Columns  # one fact for each query
-    queries: Table  # what is left of each, comparable
+    def __init__(self, facts: HKG) -> None:
+        super().__init__(None)
+        object.__setattr__(self, "index", AgreeingAnswers.build(facts))
 
+    index: AgreeingAnswers
 
-def _strip(columns: Columns, queries: Queries) -> _Stripped:
-    is_value = queries.slot >= 2
-    place = columns.offsets[queries.fact[is_value]] + queries.slot[is_value] - 2
-    facts = Columns(
-        columns.subject[queries.fact],
-        columns.relation[queries.fact],
-        columns.object[queries.fact],
-        offsets_of(is_value.astype(np.int64)),
-        columns.attributes[place],
-        columns.values[place],
-    )
-    rows = np.arange(len(queries))
-    slot = np.minimum(queries.slot, 2)
-    return _Stripped(facts, Queries(rows, slot, queries.answer).table(facts))
+    def of(self, columns: Columns, queries: Queries) -> tuple[Places, Ids]:
+        """Offsets and entities: what is filtered for each question."""
+        return self.index.of(PartialQueries.whole(columns, queries))
 
 
 @dataclass(frozen=True)
@@ -74,18 +71,20 @@ class Background:
         """All splits are known; training showed `train`, by default the split of that name."""
         return cls(KnownAnswers.build(splits.all), splits.train if train is None else train)
 
-    def filter(self, rule: FilterRule) -> Filter:
-        """Who does not compete under this rule."""
-        if rule == "exact":
-            return Filter(self.known)
-        if rule == "train-only":
-            return Filter(KnownAnswers.build(self.training_facts))
-        return self._bare if rule == "ignore-qualifiers" else Filter(None)
+    def filter(self, rule: FilterRule, given: Given = "all") -> Filter:
+        """Who does not compete under this rule, where questions give so many qualifiers."""
+        if rule == "none":
+            return Filter(None)
+        if rule == "ignore-qualifiers":
+            return self._bare
+        if given != "all":
+            return Agreeing(self.known.graph if rule == "exact" else self.training_facts)
+        return Filter(self.known if rule == "exact" else KnownAnswers.build(self.training_facts))
 
     @cached_property
     def _bare(self) -> Filter:
         graph = self.known.graph
-        stripped = _strip(graph.columns, Queries.of(graph)).columns
+        stripped = PartialQueries.bare(graph.columns, Queries.of(graph)).columns
         facts = HKG.from_columns(graph.entities, graph.relations, stripped)
         return Filter(KnownAnswers.build(facts), bare=True)
 

@@ -18,10 +18,12 @@ from hyperfact.evaluation.ranks import Ranks, check_invariants
 from hyperfact.evaluation.result import Evaluation
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
+from hyperfact.graph.partial import PartialQueries
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 
+_GIVEN = {"all": PartialQueries.whole, "half": PartialQueries.half, "none": PartialQueries.bare}
 _SLOTS = {"all": (0, 1, 2), "so": (0, 1), "subject": (0,), "object": (1,), "value": (2,)}
 
 
@@ -80,8 +82,8 @@ def rank_with(
     rivals = count_all(
         score,
         graph,
-        queries,
-        known=background.filter(policy.filter),
+        _GIVEN[policy.given](graph.columns, queries),
+        known=background.filter(policy.filter, policy.given),
         outsiders=outsiders,
         limits=limits or Limits(),
     )

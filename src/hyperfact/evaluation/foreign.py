@@ -68,7 +68,7 @@ def judge(
     queries, skipped = asked_queries(graph, background, policy)
     row = _rows_of(queries, given)
     known = background.filter(policy.filter)
-    offsets, entities = without(known.at(known.find(graph, queries)), background.outsiders(policy))
+    offsets, entities = without(known.of(graph.columns, queries), background.outsiders(policy))
     filtered = _Filtered(offsets, entities, len(graph.entities))
     found = row >= 0
     if missing == "error":

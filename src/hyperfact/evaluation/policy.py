@@ -10,6 +10,7 @@ FilterRule = Literal["exact", "ignore-qualifiers", "train-only", "none"]
 Slots = Literal["all", "so", "subject", "object", "value"]
 Pool = Literal["all", "seen-so"]
 Unseen = Literal["keep", "skip"]
+Given = Literal["all", "half", "none"]
 
 _CHOICES = {
     "ties": Ties,
@@ -17,6 +18,7 @@ _CHOICES = {
     "filter": FilterRule,
     "candidates": Pool,
     "unseen": Unseen,
+    "given": Given,
 }
 
 
@@ -34,6 +36,10 @@ class Policy:
             beside it). `train-only`: as `exact`, of training facts. `none`: all compete.
         candidates: Who competes: all entities, or those that are subject or object of some known
             fact (StarE's rule for WD50K). The answer always competes.
+        given: How many of the qualifiers beside the asked slot a question gives: all, about half
+            (each by a coin that always falls the same way), or none. A question that leaves some
+            out is answered by every known fact that says at least as much, and where the filter is
+            `exact` or `train-only`, those answers do not compete.
         unseen: Whether facts with an entity that no training fact holds are asked, or skipped and
             counted.
     """
@@ -43,6 +49,7 @@ class Policy:
     filter: FilterRule = "exact"
     candidates: Pool = "all"
     unseen: Unseen = "keep"
+    given: Given = "all"
     average: str = "micro"
 
     def __post_init__(self) -> None:
@@ -53,7 +60,8 @@ class Policy:
     def text(self, candidates: int) -> str:
         """In one line, with the number of entities that compete."""
         return (
-            f"slots {self.slots}, filter {self.filter}, ties {self.ties}, "
+            f"slots {self.slots}, qualifiers given {self.given}, filter {self.filter}, "
+            f"ties {self.ties}, "
             f"{candidates:,} candidates ({self.candidates}), unseen {self.unseen}, "
             f"{self.average} average"
         )

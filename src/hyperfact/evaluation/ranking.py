@@ -12,7 +12,7 @@ from hyperfact.evaluation.background import Filter
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Slot
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.queries import Queries
+from hyperfact.graph.partial import PartialQueries
 from hyperfact.graph.ragged import (
     Array,
     Groups,
@@ -68,7 +68,7 @@ class Rivals:
 def count_all(
     score: Scorer,
     graph: HKG,
-    queries: Queries,
+    asked: PartialQueries,
     *,
     known: Filter,
     outsiders: Ids,
@@ -78,8 +78,8 @@ def count_all(
 
     Args:
         score: Of candidates by range of ids; ids beyond the entities of `graph` are never asked.
-        graph: What the queries are about.
-        queries: With their answers.
+        graph: Whose entities compete.
+        asked: What is given and asked, with the answers.
         known: Who does not compete with whom.
         outsiders: Who competes with nobody.
         limits: How much at once.
@@ -87,23 +87,26 @@ def count_all(
     Raises:
         NumericalError: A score that is not a finite number, by its query.
     """
-    groups = group(queries.table(graph.columns))
+    columns, queries = asked.columns, asked.queries
+    groups = group(asked.table())
     examples = queries.take(groups.first)
-    keys = known.find(graph, examples)
-    order = np.argsort(graph.arity[examples.fact], kind="stable")  # less padding
+    offsets, filtered = without(known.of(columns, examples), outsiders)
+    order = np.argsort(np.diff(columns.offsets)[examples.fact], kind="stable")  # less padding
     rows = limits.rows(len(graph.entities))
     result = Rivals.none(len(queries))
     for start in range(0, len(order), rows):
         part = order[start : start + rows]
-        asked = examples.take(part)
-        slots = torch.from_numpy(asked.slot.astype(np.int64))
-        facts = FactBatch.of(graph, asked.fact)
+        some = examples.take(part)
+        slots = torch.from_numpy(some.slot.astype(np.int64))
+        facts = FactBatch.of_columns(columns, some.fact)
         scores = score_all(score, facts, slots, len(graph.entities), limits.chunk)
         members, row = members_of(groups, part)
-        offsets, filtered = without(known.at(keys[part][row]), outsiders)
-        found, finite = _count(scores, row, queries.answer[members], offsets, filtered)
+        own = part[row]  # the group of each member
+        counts = offsets_of(offsets[own + 1] - offsets[own])
+        silent = filtered[places_of(offsets, own)]
+        found, finite = _count(scores, row, queries.answer[members], counts, silent)
         if not finite.all():
-            raise NumericalError(_complaint(graph, queries, int(members[~finite][0])))
+            raise NumericalError(_complaint(graph, asked, int(members[~finite][0])))
         result.put(members, found)
     return result
 
@@ -172,6 +175,7 @@ def _count(
     return rivals, counts.finite.numpy()
 
 
-def _complaint(graph: HKG, queries: Queries, at: int) -> str:
-    fact, slot = graph[int(queries.fact[at])], Slot(int(queries.slot[at]))
+def _complaint(graph: HKG, asked: PartialQueries, at: int) -> str:
+    fact = HKG.from_columns(graph.entities, graph.relations, asked.columns.take(np.array([at])))[0]
+    slot = Slot(int(asked.queries.slot[at]))
     return f"a score of the slot {slot} of the fact '{fact}' is not a finite number"

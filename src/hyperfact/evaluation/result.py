@@ -1,7 +1,7 @@
 """Evaluation: ranks, what follows from them, and the policy that made them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,7 @@ class Evaluation:
     candidates: int = 0  # entities that compete, known answers included
     skipped: int = 0  # queries left out because a fact holds an unseen entity
     hits: Sequence[int] = HITS
+    beside: Mapping[str, Metrics] = field(default_factory=dict)  # other figures of the same facts
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -94,6 +95,7 @@ class Evaluation:
             "mrr_by_ties": dict(self.ties),
             "intervals": {name: asdict(found) for name, found in self.intervals().items()},
             "leak_free": None if free is None else free.as_dict(),
+            "beside": {name: found.as_dict() for name, found in self.beside.items()},
             "macro": {"over": "relations", **self.macro.as_dict()},
             "by_arity": {str(a): m.as_dict() for a, m in self.by_arity().items()},
             "by_slot": {s: m.as_dict() for s, m in self.by_slot().items()},

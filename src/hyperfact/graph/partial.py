@@ -74,6 +74,19 @@ class PartialQueries:
         counts = columns.offsets[queries.fact + 1] - columns.offsets[queries.fact]
         return cls.of(columns, queries, np.zeros(int(counts.sum()), dtype=bool))
 
+    @classmethod
+    def whole(cls, columns: Columns, queries: Queries) -> "PartialQueries":
+        """With every qualifier."""
+        counts = columns.offsets[queries.fact + 1] - columns.offsets[queries.fact]
+        return cls.of(columns, queries, np.ones(int(counts.sum()), dtype=bool))
+
+    @classmethod
+    def half(cls, columns: Columns, queries: Queries, *, seed: int = 0) -> "PartialQueries":
+        """With each qualifier by a coin, which falls the same way each time."""
+        counts = columns.offsets[queries.fact + 1] - columns.offsets[queries.fact]
+        keep = np.random.default_rng(seed).random(int(counts.sum())) < 0.5
+        return cls.of(columns, queries, keep)
+
     def table(self) -> Table:
         """What is given and asked, comparable by content."""
         return self.queries.table(self.columns)

@@ -14,11 +14,11 @@ from hyperfact.graph.ragged import Array, Places, offsets_of
 SUBJECT, OBJECT, VALUE = range(3)
 
 
-def role_number(kind: int, relation: Any, relations: int) -> Any:
+def role_number(kind: Any, relation: Any, relations: int) -> Any:
     """The number of a role: those of subjects first, then of objects, then of values.
 
     Args:
-        kind: SUBJECT, OBJECT or VALUE.
+        kind: SUBJECT, OBJECT or VALUE; one, or an array or tensor of them.
         relation: The relation or attribute; one, or an array or tensor of them.
         relations: How many there are.
     """
@@ -31,6 +31,7 @@ class RoleIndex:
 
     offsets: Places  # (3 * relations + 1,)
     entities: Places  # (pairs,) rising inside a role
+    counts: Places  # (pairs,) how often each stands there
 
     @classmethod
     def of(cls, hkg: HKG) -> "RoleIndex":
@@ -45,8 +46,9 @@ class RoleIndex:
             role_number(kind, relation.astype(np.int64), relations) * width + entity
             for kind, (relation, entity) in columns.items()
         ]
-        role, entity = np.divmod(np.unique(np.concatenate(codes)), width)
-        return cls(offsets_of(np.bincount(role, minlength=3 * relations)), entity)
+        pairs, counts = np.unique(np.concatenate(codes), return_counts=True)
+        role, entity = np.divmod(pairs, width)
+        return cls(offsets_of(np.bincount(role, minlength=3 * relations)), entity, counts)
 
     def entities_of(self, role: int) -> Array:
         """The entities of a role, each once, rising."""

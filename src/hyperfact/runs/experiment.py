@@ -111,9 +111,10 @@ def train_and_test(
     trainer.choose_best()
     result = Run(setup.config, splits, setup.model, trainer.log)
     result.best_epoch, result.seconds = trainer.best_epoch, trainer.elapsed
-    for name in ("valid", "test"):
-        if name in splits and len(splits[name]):
-            result.results[name] = evaluate_split(result, name, known=setup.known)
+    judged = [name for name in ("valid", "test") if name in splits and len(splits[name])]
+    for name in judged:
+        alone = name != judged[-1]
+        result.results[name] = evaluate_split(result, name, known=setup.known, alone=alone)
     record.finish(result)
     return result
 

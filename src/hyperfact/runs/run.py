@@ -1,7 +1,7 @@
 """A trained model with its data: rank, store in a directory, open again."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,10 @@ import torch
 
 from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
-from hyperfact.evaluation import Background, Evaluation, Policy, evaluate, evaluating
+from hyperfact.evaluation import Background, Evaluation, Policy, evaluating
+from hyperfact.evaluation.baseline import NAME, most_frequent
+from hyperfact.evaluation.evaluator import rank_with, scorer_of
+from hyperfact.evaluation.policy import Given
 from hyperfact.graph.hkg import Splits
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
@@ -18,6 +21,9 @@ from hyperfact.runs.build import build, limits_of, load_data, policy_of, trainin
 from hyperfact.runs.extensions import note_extensions, refuse_missing
 from hyperfact.runs.provenance import versions
 from hyperfact.training.events import Epoch
+
+#: Questions that leave qualifiers out, and how their figures are called.
+PARTIAL: dict[Given, str] = {"half": "half of the qualifiers given", "none": "no qualifier given"}
 
 
 @dataclass
@@ -48,16 +54,39 @@ class Run:
 
 
 def evaluate_split(
-    run: Run, split: str, *, policy: Policy | None = None, known: Background | None = None
+    run: Run,
+    split: str,
+    *,
+    policy: Policy | None = None,
+    known: Background | None = None,
+    alone: bool = False,
 ) -> Evaluation:
-    """Rank a split of the run's data; filters use every split."""
-    return evaluate(
-        run.model,
-        run.splits[split],
-        known or background_of(run),
-        policy=policy or policy_of(run.config),
-        limits=limits_of(run.config),
-    )
+    """Rank a split of the run's data; filters use every split.
+
+    Args:
+        run: Trained.
+        split: The facts to ask about.
+        policy: What is asked and how it is ranked; the run's own if not given.
+        known: What the ranking rests on, if it exists already.
+        alone: Without the figures beside it: questions that leave qualifiers out, and the baseline.
+    """
+    known, facts = known or background_of(run), run.splits[split]
+    policy, limits = policy or policy_of(run.config), limits_of(run.config)
+    with evaluating(run.model):
+        score = scorer_of(run.model, run.model.encode())
+        found = rank_with(score, facts, known, policy=policy, limits=limits)
+        if alone:
+            return found
+        beside = {}
+        if policy.given == "all" and len(facts.columns.values):
+            for given, label in PARTIAL.items():
+                partial = replace(policy, given=given)
+                ranked = rank_with(score, facts, known, policy=partial, limits=limits)
+                beside[label] = ranked.metrics
+        counted = most_frequent(known.training_facts)
+        baseline = rank_with(counted, facts, known, policy=policy, limits=limits)
+        beside[f"baseline: {NAME}"] = baseline.metrics
+        return replace(found, beside=beside)
 
 
 def background_of(run: Run) -> Background:

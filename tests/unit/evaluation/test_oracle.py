@@ -13,8 +13,8 @@ import torch
 from hyperfact.evaluation import Background, Limits, Policy, rank_with
 from hyperfact.evaluation import ranking as ranking_module
 from hyperfact.evaluation.background import Filter
-from hyperfact.evaluation.policy import FilterRule
-from hyperfact.graph.hkg import HKG, Columns
+from hyperfact.evaluation.policy import FilterRule, Given
+from hyperfact.graph.hkg import Columns
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import Ids, Places, Table, offsets_of, owners_of
 from hyperfact.kernels.rivals import RankCounts, count_rivals
@@ -106,9 +106,9 @@ class Wrong(Filter):
     answers: Callable[[Places, Ids], tuple[Places, Ids]] = lambda offsets, ids: (offsets, ids)
     slots: tuple[int, ...] = (0, 1, 2)
 
-    def find(self, graph: HKG, queries: Queries) -> Places:
+    def find(self, columns: Columns, queries: Queries) -> Places:
         assert self.known is not None
-        table = self.key(queries.table(graph.columns))
+        table = self.key(queries.table(columns))
         own = self.known.examples.table(self.known.graph.columns)
         keys = self.known.find(table) if self.key is Wrong.key else _scan(table, self.key(own))
         return np.where(np.isin(np.minimum(queries.slot, 2), self.slots), keys, -1)
@@ -162,7 +162,7 @@ class Mistaken(Background):
         super().__init__(right.known, right.train)
         object.__setattr__(self, "wrong", wrong)
 
-    def filter(self, rule: FilterRule) -> Filter:  # noqa: ARG002
+    def filter(self, rule: FilterRule, given: Given = "all") -> Filter:  # noqa: ARG002
         return self.wrong  # type: ignore[attr-defined, no-any-return]
 
 
@@ -170,8 +170,8 @@ def _raw_order(known: KnownAnswers) -> Filter:
     """Keys with qualifiers as they stand, the blank where the value was."""
 
     class Raw(Filter):
-        def find(self, graph: HKG, queries: Queries) -> Places:
-            keys = [_raw_key(graph.columns, queries, i) for i in range(len(queries))]
+        def find(self, columns: Columns, queries: Queries) -> Places:
+            keys = [_raw_key(columns, queries, i) for i in range(len(queries))]
             owned = known.graph.columns
             first = {_raw_key(owned, known.examples, i): i for i in range(len(known))}
             return np.array([first.get(key, -1) for key in keys], dtype=np.int64)
