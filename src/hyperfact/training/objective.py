@@ -61,6 +61,9 @@ class AllEntities(Objective):
     it has answers, so that each fact counts once, as in the paper's loss; or each query counts
     once. Smoothing spreads a share of the target over the same candidates.
 
+    With `partial` above 0 a share of the queries is asked with qualifiers left out; whoever answers
+    such a query in any training fact that agrees with it is one of its answers.
+
     With `share` below 1 the sum over j is estimated: all answers of the micro-batch, and a sample
     of the others that stands for all of them.
     """

@@ -2,13 +2,14 @@
 
 import math
 import random
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import pytest
 import torch
 
-from hyperfact.config import ObjectiveConfig
+from hyperfact.config import ExperimentConfig, ObjectiveConfig
 from hyperfact.errors import ConfigError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
@@ -216,3 +217,42 @@ def test_negatives_are_uniform_over_the_allowed() -> None:
 def test_settings_choose_the_objective() -> None:
     assert isinstance(make_objective(toy(), ObjectiveConfig()), AllEntities)
     assert isinstance(make_objective(toy(), ObjectiveConfig(negatives=5)), SampledNegatives)
+
+
+def test_partial_queries_are_answered_by_all_facts_that_agree() -> None:
+    graph = random_facts(80, entities=6)
+    objective = AllEntities(graph, ObjectiveConfig(partial=0.9))
+    items, generator = np.arange(len(objective)), torch.Generator().manual_seed(0)
+    facts, slots, targets = objective.ask(items, generator)
+    whole, *_ = objective.ask(items, None)
+    offsets, values = objective.known.at(items)
+    assert whole.mask.sum() > facts.mask.sum()  # some are left out, and only where there is chance
+    answers = [
+        set(targets.answers[low:high].tolist()) for low, high in pairwise(targets.offsets.tolist())
+    ]
+    for item, (low, high) in enumerate(pairwise(offsets.tolist())):
+        assert set(values[low:high].tolist()) <= answers[item]  # whoever knew more still knows
+    bare = facts.mask.sum(dim=1) == 2
+    assert 0.3 < float(bare[whole.mask.sum(dim=1) > 2].double().mean()) < 0.7
+    for row in torch.nonzero(bare & (slots == 1))[:, 0].tolist()[:20]:
+        subject, relation = int(facts.entities[row, 0]), int(facts.relations[row, 0])
+        c = graph.columns
+        agree = (c.subject == subject) & (c.relation == relation)
+        assert answers[row] == set(c.object[agree].tolist())
+
+
+def test_partial_queries_are_drawn_anew_and_weigh_what_the_query_does() -> None:
+    graph = random_facts(80, entities=6)
+    objective = AllEntities(graph, ObjectiveConfig(partial=0.9))
+    items, generator = np.arange(len(objective)), torch.Generator().manual_seed(0)
+    (one, _, first), (two, _, _) = (objective.ask(items, generator) for _ in range(2))
+    assert not (one.mask.shape == two.mask.shape and torch.equal(one.mask, two.mask))
+    *_, exact = objective.ask(items, None)
+    assert first.weights is not None
+    assert exact.weights is not None
+    assert torch.equal(first.weights, exact.weights)
+
+
+def test_partial_needs_all_entities() -> None:
+    with pytest.raises(ConfigError, match=r"objective\.partial"):
+        ExperimentConfig.from_dict({"objective": {"negatives": 3, "partial": 0.5}})
