@@ -18,7 +18,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from hyperfact import __version__
-from hyperfact.errors import HyperfactError
+from hyperfact.errors import HyperfactError, UserError
+from hyperfact.system.cores import cores, is_busy
 from hyperfact.system.memory import keep_freed_memory
 
 app = typer.Typer(
@@ -51,8 +52,25 @@ Literals = Annotated[
 RunPath = Annotated[
     Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
 ]
+_THREADS_A_CORE = 4  # at most; more only wait for each other
+
+
+def _check_threads(threads: int | None) -> int | None:
+    """Refuse a number that no machine of this size can want."""
+    most = _THREADS_A_CORE * cores()
+    if threads is not None and threads > most:
+        raise UserError(f"--threads {threads:,}: {cores()} cores here take at most {most} threads")
+    return threads
+
+
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads to use; by default all cores.")
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        help="Threads to use; by default all cores.",
+        callback=_check_threads,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
 
@@ -152,6 +170,17 @@ def set_threads(threads: int | None) -> None:
 
     if threads is not None:
         torch.set_num_threads(threads)
+
+
+def spare_threads() -> None:
+    """Leave a core to others who are at work already, and say so."""
+    import torch
+
+    threads = min(torch.get_num_threads(), cores())
+    if threads > 1 and is_busy():
+        threads -= 1
+        note(f"other work keeps the cores busy: {threads} of {cores()} threads (see --threads)")
+    torch.set_num_threads(threads)
 
 
 # -- output ---------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Commands on models: train, config show."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +16,7 @@ from hyperfact.cli.common import (
     print_json,
     print_text,
     set_threads,
+    spare_threads,
 )
 from hyperfact.cli.options import NamingCommand, grouped, with_code
 from hyperfact.config import ExperimentConfig
@@ -30,7 +32,7 @@ ConfigFile = Annotated[
     Path | None,
     typer.Argument(
         metavar="[CONFIG]",
-        help="A TOML file or the name of a recipe; defaults if absent.",
+        help="A TOML file or the name of a recipe; if absent, settings that fit the facts.",
         show_default=False,
     ),
 ]
@@ -67,10 +69,31 @@ class Choice:
             "decoder.name": self.decoder,
         }
         changes = [f"{key}={value}" for key, value in named.items() if value is not None]
-        config = read_config(self.config, [*changes, *(self.overrides or [])])
-        config = config.with_data_dir(self.data_dir)
-        set_threads(self.threads)
-        return config, chosen_data(config)
+        changes += self.overrides or []
+        config = read_config(self.config, changes).with_data_dir(self.data_dir)
+        splits = chosen_data(config)  # what is wrong with names is said before torch is loaded
+        if self.config is None:
+            config = fitted(changes, splits).with_data_dir(self.data_dir)
+        if self.threads is None:
+            spare_threads()
+        else:
+            set_threads(self.threads)
+        return config, splits
+
+
+def fitted(changes: Sequence[str], splits: "Splits") -> ExperimentConfig:
+    """What was asked for, and settings that fit the facts beside it; says which and why."""
+    from hyperfact.config.settings import override
+    from hyperfact.runs.defaults import with_defaults
+    from hyperfact.system.memory import machine_memory
+
+    tree: dict[str, dict[str, Any]] = {}
+    for change in changes:
+        override(tree, change)
+    config, reasons = with_defaults(tree, splits.train, machine_memory())
+    for line in reasons:
+        note(line)
+    return config
 
 
 @app.command(cls=NamingCommand)

@@ -15,7 +15,9 @@ from hyperfact.runs.build import Setup, load_data, meanings, resolve, set_up
 from hyperfact.runs.provenance import deciding, refuse_other
 from hyperfact.runs.record import Directory, Record, noting_failure
 from hyperfact.runs.run import Run, evaluate_split
+from hyperfact.runs.sizes import refuse_impossible
 from hyperfact.system.lock import RunLock
+from hyperfact.system.memory import machine_memory
 from hyperfact.training.checkpoints import Checkpoint, Checkpoints
 from hyperfact.training.events import Event, Hold, Interruption, Watch
 
@@ -43,6 +45,7 @@ def run(
     """
     config = resolve(config)
     splits = splits if splits is not None else load_data(config)
+    refuse_impossible(config, splits.train, machine_memory())
     if out is None:
         return train_and_test(set_up(config, splits), watch=watch, hold=hold)
     writer = artifacts.RunWriter(out)
