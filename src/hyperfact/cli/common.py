@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,6 +22,7 @@ from hyperfact import __version__
 from hyperfact.errors import HyperfactError, UserError
 from hyperfact.system.cores import cores, is_busy
 from hyperfact.system.memory import keep_freed_memory
+from hyperfact.system.writing import is_special
 
 app = typer.Typer(
     name="hyperfact",
@@ -49,8 +51,18 @@ FormatName = Annotated[
 Literals = Annotated[
     str, typer.Option("--literals", help="What to do with literal values: keep, drop or error.")
 ]
+
+
+def _check_run(path: Path) -> Path:
+    """What is not there is said before anything is loaded to open it."""
+    if not path.exists():
+        raise UserError(f"{path}: no such run directory")
+    return path
+
+
 RunPath = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
+    Path,
+    typer.Argument(metavar="RUN", help="A run directory.", show_default=False, callback=_check_run),
 ]
 _THREADS_A_CORE = 4  # at most; more only wait for each other
 
@@ -72,6 +84,7 @@ Threads = Annotated[
         callback=_check_threads,
     ),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Write over what exists already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
 
 _state = {"debug": False}
@@ -102,7 +115,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _state["debug"] = False
     keep_freed_memory()
     _speak_utf8()
-    logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.WARNING, force=True)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_VisibleFormatter())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     words = list(sys.argv[1:] if arguments is None else arguments)
     sys.exit(_run(words or ["--help"]))
 
@@ -113,6 +128,14 @@ def _speak_utf8() -> None:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(encoding="utf-8")
+
+
+class _VisibleFormatter(logging.Formatter):
+    """The message alone, fit for a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Names in it may hold anything."""
+        return visible(super().format(record))
 
 
 class _ReaderGoneError(Exception):
@@ -152,6 +175,8 @@ def _usage_or_bug(error: Exception) -> int:
         return _fail("interrupted", 130)
     show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
     if callable(show) and isinstance(code, int):
+        if isinstance(getattr(error, "message", None), str):
+            error.message = visible(error.message)  # type: ignore[attr-defined]
         show()
         return code
     return _fail(f"internal error: {type(error).__name__}: {error} (--debug shows where)", 70)
@@ -159,8 +184,8 @@ def _usage_or_bug(error: Exception) -> int:
 
 def _fail(message: str, code: int) -> int:
     if _state["debug"]:
-        traceback.print_exc()
-    print(message, file=sys.stderr)  # noqa: T201 -- the command line prints
+        note(traceback.format_exc().rstrip())
+    note(message)
     return code
 
 
@@ -183,7 +208,28 @@ def spare_threads() -> None:
     torch.set_num_threads(threads)
 
 
+def refuse_existing(path: Path | None, *, force: bool) -> None:
+    """Write over a file, or into a folder that holds something, only if that is wanted.
+
+    Raises:
+        UserError: It exists; a device or a pipe is no such thing, for nothing is lost there.
+    """
+    if path is None or force or is_special(path):
+        return
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        raise UserError(f"{path}: exists already; another name, or --force to write over it")
+
+
 # -- output ---------------------------------------------------------------------------------------
+
+
+#: Characters that a terminal obeys instead of showing: C0, C1, and what turns the reading order.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """Names are data: a control character is shown as JSON writes it; newline and tab stay."""
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def print_json(value: Any) -> None:
@@ -192,9 +238,9 @@ def print_json(value: Any) -> None:
 
 
 def print_text(text: str) -> None:
-    """Text on stdout, exactly; characters that the terminal cannot show are escaped."""
+    """Text on stdout; characters that a terminal obeys or cannot show are escaped."""
     encoding = sys.stdout.encoding or "utf-8"
-    safe = text.encode(encoding, "backslashreplace").decode(encoding)
+    safe = visible(text).encode(encoding, "backslashreplace").decode(encoding)
     try:
         print(safe, flush=True)  # noqa: T201 -- the command line prints
     except BrokenPipeError:
@@ -203,16 +249,16 @@ def print_text(text: str) -> None:
 
 def note(text: str) -> None:
     """A message for the person, on stderr."""
-    print(text, file=sys.stderr)  # noqa: T201 -- the command line prints
+    print(visible(text), file=sys.stderr)  # noqa: T201 -- the command line prints
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
     """A table on stdout: numbers to the right, names as they are."""
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=visible(title) or None, title_justify="left", box=None, pad_edge=False)
     body = [list(row) for row in rows]
     for i, column in enumerate(columns):
         numeric = bool(body) and all(isinstance(row[i], int | float) for row in body)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(_cell(column), justify="right" if numeric else "left", overflow="fold")
     for row in body:
         table.add_row(*(_cell(value) for value in row))
     width = None if sys.stdout.isatty() else 240
@@ -228,7 +274,9 @@ def _cell(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return visible(str(value)).replace("\n", "\\n").replace("\t", "\\t")  # a row is one line
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,9 @@
 """Commands on models: train, config show."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,7 +104,13 @@ def fitted(changes: Sequence[str], splits: "Splits") -> ExperimentConfig:
 def train(
     choice: Choice,
     *,
-    out: Annotated[Path | None, typer.Option(help="A new directory for the run.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A new directory for the run; by default runs/DATASET-DECODER-TIME."),
+    ] = None,
+    no_store: Annotated[
+        bool, typer.Option("--no-store", help="Keep nothing but what is printed.")
+    ] = False,
     tensorboard: EventFiles = None,
     as_json: AsJson = False,
 ) -> None:
@@ -111,12 +119,18 @@ def train(
     Example: `hyperfact train fb_auto_compgcn_mdistmult --out runs/fb-auto`,
     `hyperfact train --dataset baseball --decoder hype --set training.epochs=20`
     """
+    if out is not None and no_store:
+        raise UserError("--out stores the run and --no-store does not; give one of them")
+    config, splits = choice.read()
+
     from hyperfact.cli.progress import progress
     from hyperfact.cli.results import print_results
     from hyperfact.cli.signals import interruptible
     from hyperfact.runs.experiment import run
 
-    config, splits = choice.read()
+    if out is None and not no_store:
+        out = place_of(splits.name, config.decoder.name)
+        note(f"the run is stored in {out}; --out names another place, --no-store keeps nothing")
     with (
         interruptible(out) as signals,
         progress(config.training.epochs, tensorboard=tensorboard) as watch,
@@ -128,6 +142,12 @@ def train(
         print_results(result.results)
     if out is not None:
         note(f"stored in {out}")
+
+
+def place_of(dataset: str, decoder: str) -> Path:
+    """A directory for a run that was given none, new unless two begin in the same second."""
+    name = re.sub(r"[^\w.+-]+", "-", f"{dataset}-{decoder}").strip("-.")
+    return Path("runs") / f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
 
 
 @config_app.command("show")

@@ -58,7 +58,9 @@ def _divided(facts: HKG) -> Splits:
     try:
         split = import_module("hyperfact.data.split").split
     except ImportError:
-        raise UserError("train needs facts to choose by: pass Splits with train and valid") from None
+        raise UserError(
+            "train needs facts to choose by: pass Splits with train and valid"
+        ) from None
     divided: Splits = split(facts)
     return divided
 

@@ -7,7 +7,7 @@ within minutes on two cores; docs/howto/train.md has the figures. For good resul
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hyperfact.config import ExperimentConfig
+from hyperfact.config import ExperimentConfig, Section
 from hyperfact.graph.hkg import HKG
 from hyperfact.runs.sizes import GraphSize, estimate_memory
 
@@ -23,15 +23,16 @@ class Row(NamedTuple):
     batch_size: int
     lr_decay: float
     validate_every: int
+    strangers: float
 
 
 #: Few queries need many epochs of small steps; many must end within minutes.
 ROWS = (
-    Row(3_000, 32, 40, 256, 0.96, 8),
-    Row(50_000, 64, 24, 1024, 0.93, 4),
-    Row(100_000, 64, 16, 4096, 0.9, 4),
-    Row(1_000_000, 64, 6, 8192, 0.8, 2),
-    Row(float("inf"), 32, 2, 16384, 0.7, 1),
+    Row(3_000, 32, 40, 64, 0.96, 8, 0.2),
+    Row(50_000, 64, 24, 1024, 0.93, 4, 0.0),
+    Row(100_000, 64, 16, 4096, 0.9, 4, 0.0),
+    Row(1_000_000, 64, 6, 8192, 0.8, 2, 0.0),
+    Row(float("inf"), 32, 2, 16384, 0.7, 1, 0.0),
 )
 
 
@@ -63,6 +64,8 @@ def fitting_defaults(train: HKG, memory: int | None = None) -> dict[str, dict[st
             "optimizer.weight_decay": 0.1,
         },
     }
+    if row.strangers:
+        found["for names that few facts show"] = {"graph.strangers": row.strangers}
     if len(train.columns.values):
         found["for questions that leave qualifiers out"] = {"objective.partial": 0.9}
     return found
@@ -91,14 +94,13 @@ def with_defaults(
     return ExperimentConfig.from_dict(tree), lines
 
 
-def _is_open(
-    name: str, given: Mapping[str, Mapping[str, Any]], config: ExperimentConfig
-) -> bool:
+def _is_open(name: str, given: Mapping[str, Mapping[str, Any]], config: ExperimentConfig) -> bool:
     """Whether nobody set it, and what was set leaves it a meaning."""
     section, _, key = name.partition(".")
     if section in ("decoder", "optimizer") and config.decoder.name != _DECODER:
         return False
-    unused = config.training.unused() | config.objective.unused()
+    chosen = getattr(config, section)
+    unused = chosen.unused() if isinstance(chosen, Section) else ()
     return key not in given.get(section, {}) and key not in unused
 
 

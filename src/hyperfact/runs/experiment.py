@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import UserError
+from hyperfact.errors import CheckpointError, UserError
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs import artifacts
 from hyperfact.runs.build import Setup, load_data, meanings, resolve, set_up
@@ -133,9 +133,24 @@ def threads_of(path: Path) -> int | None:
 
 def _last(checkpoints: Checkpoints, config: ExperimentConfig, path: Path) -> Checkpoint | None:
     """Where the run was; its settings are compared before the data is loaded, which they decide."""
-    checkpoints.clean()
     if not checkpoints.numbers():
+        _refuse_lost(checkpoints, path)
+        checkpoints.clean()
         return None
+    checkpoints.clean()
     stored = checkpoints.latest()
     refuse_other(deciding(config), stored.state.get("passport", {}).get("config"), path)
     return stored
+
+
+def _refuse_lost(checkpoints: Checkpoints, path: Path) -> None:
+    """A run that has got somewhere does not begin anew in silence."""
+    log = path / artifacts.LOG
+    if not any(checkpoints.folder.glob("*.safetensors")) and not (
+        log.is_file() and log.stat().st_size
+    ):
+        return
+    raise CheckpointError(
+        f"{path}: the run had begun, and there is no checkpoint to go on from; "
+        f"`hyperfact train {path / artifacts.CONFIG} --out NEW` trains from the beginning"
+    )

@@ -26,9 +26,7 @@ class GraphSize(NamedTuple):
     @classmethod
     def of_facts(cls, facts: HKG) -> Self:
         """Of the graph that facts will give: about a mediator for each that has qualifiers."""
-        return cls(
-            len(facts.entities), int((facts.num_qualifiers > 0).sum()), len(facts.relations)
-        )
+        return cls(len(facts.entities), int((facts.num_qualifiers > 0).sum()), len(facts.relations))
 
 
 def estimate_memory(config: ExperimentConfig, graph: GraphSize) -> int:

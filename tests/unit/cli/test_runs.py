@@ -210,7 +210,7 @@ def test_event_files_need_the_package(
     data: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    words = ("train", "--dataset", str(data), "--set", "training.dim=8", "--threads", "1")
+    words = ("train", "--dataset", str(data), "--set", "training.dim=8", "--no-store")
     code, _, notes = call(capsys, *words, "--tensorboard", str(tmp_path / "events"))
     assert (code, "needs tensorboard" in notes) == (2, True), notes
 
@@ -235,7 +235,7 @@ def test_event_files_hold_the_curves(
     module = types.ModuleType("torch.utils.tensorboard")
     module.SummaryWriter = Writer  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
-    words = ("train", "--dataset", str(data), "--set", "training.dim=8", "--threads", "1")
+    words = ("train", "--dataset", str(data), "--set", "training.dim=8", "--no-store")
     more = ("--set", "training.epochs=2", "--tensorboard", str(tmp_path / "events"))
     assert call(capsys, *words, *more)[0] == 0
     assert ("train/loss", 2) in rows
