@@ -20,16 +20,16 @@ from hyperfact.cli.common import (
     print_json,
     print_text,
     refuse_existing,
-    visible,
+    write_page,
 )
 from hyperfact.cli.data import load_noted
+from hyperfact.cli.visible import visible
 from hyperfact.data import find_files, write
 from hyperfact.data.audit import SEVERITIES, Audit, Cleaned, Finding, audit_of, clean, percent
 from hyperfact.data.audit.kinds import INFO, LEAK, OK, WARNING
 from hyperfact.data.stats import stats_of
 from hyperfact.errors import DataError, UserError
 from hyperfact.graph.hkg import Splits
-from hyperfact.system.writing import write_atomically
 
 _LONGEST = 400  # characters of one example on a terminal
 _LOOK = {LEAK: "bold red", WARNING: "yellow", INFO: "cyan", OK: "green"}
@@ -81,7 +81,7 @@ def audit_command(
     if html is not None:
         from hyperfact.draw.pages.audit_page import page
 
-        write_atomically(html, page(found, stats_of(splits)).encode("utf-8"))
+        write_page(html, page(found, stats_of(splits)))
         note(f"wrote the report to {html}")
     if not as_json:
         print_audit(found)

@@ -4,13 +4,13 @@ import io
 import json
 import logging
 import os
-import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
@@ -19,10 +19,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from hyperfact import __version__
+from hyperfact.cli.visible import VisibleFormatter, visible
 from hyperfact.errors import HyperfactError, UserError
 from hyperfact.system.cores import cores, is_busy
 from hyperfact.system.memory import keep_freed_memory
-from hyperfact.system.writing import is_special
+from hyperfact.system.writing import is_special, write_atomically
 
 app = typer.Typer(
     name="hyperfact",
@@ -88,6 +89,7 @@ Force = Annotated[bool, typer.Option("--force", help="Write over what exists alr
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
 
 _state = {"debug": False}
+_NARROW = 70  # columns, below which help is plain text
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 -- the parser calls it so
@@ -116,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     keep_freed_memory()
     _speak_utf8()
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_VisibleFormatter())
+    handler.setFormatter(VisibleFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     words = list(sys.argv[1:] if arguments is None else arguments)
     sys.exit(_run(words or ["--help"]))
@@ -130,27 +132,23 @@ def _speak_utf8() -> None:
                 stream.reconfigure(encoding="utf-8")
 
 
-class _VisibleFormatter(logging.Formatter):
-    """The message alone, fit for a terminal."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Names in it may hold anything."""
-        return visible(super().format(record))
-
-
 class _ReaderGoneError(Exception):
     """Whoever read our output has closed it."""
 
 
 @cache
-def _parser() -> Callable[..., Any]:
+def _parser(*, is_narrow: bool) -> Callable[..., Any]:
     """The app as the parser wants it; making it takes longer than most questions to it."""
+    app.rich_markup_mode = None if is_narrow else "markdown"  # tables would cut options short
     return typer.main.get_command(app)
 
 
 def _run(words: list[str]) -> int:
     try:
-        code = _parser()(args=words, prog_name="hyperfact", standalone_mode=False)
+        is_narrow = get_terminal_size().columns < _NARROW
+        code = _parser(is_narrow=is_narrow)(
+            args=words, prog_name="hyperfact", standalone_mode=False
+        )
         if code == 130:  # the parser has turned Ctrl-C into an exit code
             note("interrupted")
         return code if isinstance(code, int) else 0
@@ -220,16 +218,13 @@ def refuse_existing(path: Path | None, *, force: bool) -> None:
         raise UserError(f"{path}: exists already; another name, or --force to write over it")
 
 
+def write_page(path: Path, text: str) -> None:
+    """One text file that a command was asked for, in a folder that may not exist yet."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.encode("utf-8"))
+
+
 # -- output ---------------------------------------------------------------------------------------
-
-
-#: Characters that a terminal obeys instead of showing: C0, C1, and what turns the reading order.
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def visible(text: str) -> str:
-    """Names are data: a control character is shown as JSON writes it; newline and tab stay."""
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def print_json(value: Any) -> None:

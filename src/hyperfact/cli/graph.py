@@ -19,6 +19,7 @@ from hyperfact.cli.common import (
     print_table,
     print_text,
     refuse_existing,
+    write_page,
 )
 from hyperfact.cli.data import load_noted
 from hyperfact.data import write
@@ -27,7 +28,7 @@ from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import read_fact
-from hyperfact.system.writing import is_special, write_atomically
+from hyperfact.system.writing import is_special
 from hyperfact.transforms import MODES, TRANSFORMS, Certificate, restore, transform, twins, verify
 from hyperfact.transforms.complexity import Sizes, costs
 from hyperfact.transforms.interchange import KG_FORMATS, read_kg, write_kg
@@ -173,7 +174,7 @@ def verify_command(
     document = {"dataset": splits.name, "split": split, **certificate.to_dict()}
     if out is not None:
         text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-        write_atomically(out, text.encode("utf-8"))
+        write_page(out, text)
     if as_json:
         print_json(document)
     else:
@@ -223,7 +224,7 @@ def draw(
     refuse_existing(out, force=force)
     hkg = pick(load_noted(dataset, data_dir, format), split)
     picture, found = _picture(hkg, what, transformations=transformations, limit=limit)
-    write_atomically(out, f"{picture}\n".encode())
+    write_page(out, f"{picture}\n")
     if as_json:
         print_json({"drawn": found, "out": str(out)})
     else:

@@ -19,6 +19,7 @@ from hyperfact.cli.common import (
     print_text,
     refuse_existing,
     set_threads,
+    write_page,
 )
 from hyperfact.cli.learn import Choice, EventFiles
 from hyperfact.cli.options import NamingCommand, grouped, with_code
@@ -130,11 +131,10 @@ def report(
     """
     from hyperfact.draw.pages.report import page
     from hyperfact.runs.catalog import look
-    from hyperfact.system.writing import write_atomically
 
     target = out if out is not None else path / "report.html"
     refuse_existing(target, force=force)
-    write_atomically(target, page(look(path)).encode("utf-8"))
+    write_page(target, page(look(path)))
     print_text(str(target))
 
 

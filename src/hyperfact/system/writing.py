@@ -45,7 +45,6 @@ def write_atomically(path: Path, content: bytes) -> str:
     path = _behind_links(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         _write(temporary, content)
         if sha256(temporary) != expected:
             raise StorageError(f"{path}: the disk gave back other bytes than were written")

@@ -61,7 +61,10 @@ def test_train_then_evaluate(
         capsys, "evaluate", out, "--split", "valid", "--slots", "so", "--ties", "pessimistic"
     )
     assert code == 0
-    assert "protocol: slots so, qualifiers given all, filter exact, ties pessimistic, 12 candidates" in text
+    assert (
+        "protocol: slots so, qualifiers given all, filter exact, ties pessimistic, 12 candidates"
+        in text
+    )
     code, _, error = call(capsys, "train", "--dataset", dataset, *SMALL, "--out", out)
     assert (code, "exists already" in error) == (2, True)
 
