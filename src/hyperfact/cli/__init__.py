@@ -1,7 +1,7 @@
 """The command line: each room of commands is a module; importing it adds them to the app.
 
-Order: common, options, answers, data, env, progress, results, serve, signals, ask, audit, extend,
-graph, learn, demo, judge, reproduce, runs, tune.
+Order: visible, common, options, answers, data, env, progress, results, serve, signals, ask, audit,
+extend, graph, learn, demo, judge, reproduce, runs, tune.
 """
 
 from importlib import import_module

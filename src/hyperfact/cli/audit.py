@@ -19,16 +19,17 @@ from hyperfact.cli.common import (
     note,
     print_json,
     print_text,
+    refuse_existing,
+    write_page,
 )
 from hyperfact.cli.data import load_noted
+from hyperfact.cli.visible import visible
 from hyperfact.data import find_files, write
 from hyperfact.data.audit import SEVERITIES, Audit, Cleaned, Finding, audit_of, clean, percent
 from hyperfact.data.audit.kinds import INFO, LEAK, OK, WARNING
 from hyperfact.data.stats import stats_of
-from hyperfact.draw.pages.audit_page import page
 from hyperfact.errors import DataError, UserError
 from hyperfact.graph.hkg import Splits
-from hyperfact.system.writing import write_texts
 
 _LONGEST = 400  # characters of one example on a terminal
 _LOOK = {LEAK: "bold red", WARNING: "yellow", INFO: "cyan", OK: "green"}
@@ -46,7 +47,7 @@ DropTwins = Annotated[
     bool, typer.Option("--drop-twins", help="With --fix: drop bare twins of qualified facts.")
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Go on although valid is test; overwrite with --fix.")
+    bool, typer.Option("--force", help="Go on although valid is test; write over what exists.")
 ]
 Examples = Annotated[int, typer.Option("--examples", min=0, help="Examples for each finding.")]
 
@@ -78,7 +79,9 @@ def audit_command(
     _check_targets(dataset, data_dir, html, fix, force=force)
     found = audit_of(splits, examples=examples)
     if html is not None:
-        write_texts(html.parent, {html.name: page(found, stats_of(splits))})
+        from hyperfact.draw.pages.audit_page import page
+
+        write_page(html, page(found, stats_of(splits)))
         note(f"wrote the report to {html}")
     if not as_json:
         print_audit(found)
@@ -102,14 +105,14 @@ def _check_targets(
     originals = {path.resolve() for path in find_files(dataset, data_dir)[1].values()}
     if html is not None and html.resolve() in originals:
         raise UserError(f"{html}: is an original file; name another one for --html")
+    refuse_existing(html, force=force)
     if fix is None or not fix.exists():
         return
     if not fix.is_dir():
         raise UserError(f"{fix}: is a file; --fix needs a folder")
     if fix.resolve() in {path.parent for path in originals}:
         raise UserError(f"{fix}: holds the original files; name another folder for --fix")
-    if any(fix.iterdir()) and not force:
-        raise UserError(f"{fix}: is not empty; name a new folder, or allow it by --force")
+    refuse_existing(fix, force=force)
 
 
 def _as_dict(found: Audit, cleaned: Cleaned | None, files: list[Path]) -> dict[str, Any]:
@@ -131,7 +134,8 @@ def print_audit(found: Audit) -> None:
     for finding in bad:
         print_text("")
         head = Text(f"{finding.severity}: ", style=_LOOK[finding.severity])
-        _console().print(head + Text(f"{finding.sentence} {finding.kind.reason}", style="default"))
+        body = visible(f"{finding.sentence} {finding.kind.reason}")
+        _console().print(head + Text(body, style="default"))
         for example in finding.examples:
             print_text(f"  {example if len(example) <= _LONGEST else example[:_LONGEST] + '…'}")
     if found.clear:
@@ -147,7 +151,13 @@ def _table(rows: list[Finding]) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for f in rows:
         severity = Text(f.severity, style=_LOOK[f.severity])
-        cells = (f.kind.title, f.where or "all", f"{f.count:,}", f"{f.of:,}", percent(f.share))
+        cells = (
+            f.kind.title,
+            visible(f.where or "all"),
+            f"{f.count:,}",
+            f"{f.of:,}",
+            percent(f.share),
+        )
         table.add_row(severity, *cells)
     return table
 

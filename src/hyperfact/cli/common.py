@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
@@ -18,8 +19,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from hyperfact import __version__
-from hyperfact.errors import HyperfactError
+from hyperfact.cli.visible import VisibleFormatter, visible
+from hyperfact.errors import HyperfactError, UserError
+from hyperfact.system.cores import cores, is_busy
 from hyperfact.system.memory import keep_freed_memory
+from hyperfact.system.writing import is_special, write_atomically
 
 app = typer.Typer(
     name="hyperfact",
@@ -48,15 +52,44 @@ FormatName = Annotated[
 Literals = Annotated[
     str, typer.Option("--literals", help="What to do with literal values: keep, drop or error.")
 ]
+
+
+def _check_run(path: Path) -> Path:
+    """What is not there is said before anything is loaded to open it."""
+    if not path.exists():
+        raise UserError(f"{path}: no such run directory")
+    return path
+
+
 RunPath = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)
+    Path,
+    typer.Argument(metavar="RUN", help="A run directory.", show_default=False, callback=_check_run),
 ]
+_THREADS_A_CORE = 4  # at most; more only wait for each other
+
+
+def _check_threads(threads: int | None) -> int | None:
+    """Refuse a number that no machine of this size can want."""
+    most = _THREADS_A_CORE * cores()
+    if threads is not None and threads > most:
+        raise UserError(f"--threads {threads:,}: {cores()} cores here take at most {most} threads")
+    return threads
+
+
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads to use; by default all cores.")
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        help="Threads to use; by default all cores.",
+        callback=_check_threads,
+    ),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Write over what exists already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
 
 _state = {"debug": False}
+_NARROW = 70  # columns, below which help is plain text
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 -- the parser calls it so
@@ -84,7 +117,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _state["debug"] = False
     keep_freed_memory()
     _speak_utf8()
-    logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.WARNING, force=True)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(VisibleFormatter())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     words = list(sys.argv[1:] if arguments is None else arguments)
     sys.exit(_run(words or ["--help"]))
 
@@ -102,14 +137,18 @@ class _ReaderGoneError(Exception):
 
 
 @cache
-def _parser() -> Callable[..., Any]:
+def _parser(*, is_narrow: bool) -> Callable[..., Any]:
     """The app as the parser wants it; making it takes longer than most questions to it."""
+    app.rich_markup_mode = None if is_narrow else "markdown"  # tables would cut options short
     return typer.main.get_command(app)
 
 
 def _run(words: list[str]) -> int:
     try:
-        code = _parser()(args=words, prog_name="hyperfact", standalone_mode=False)
+        is_narrow = get_terminal_size().columns < _NARROW
+        code = _parser(is_narrow=is_narrow)(
+            args=words, prog_name="hyperfact", standalone_mode=False
+        )
         if code == 130:  # the parser has turned Ctrl-C into an exit code
             note("interrupted")
         return code if isinstance(code, int) else 0
@@ -134,6 +173,8 @@ def _usage_or_bug(error: Exception) -> int:
         return _fail("interrupted", 130)
     show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
     if callable(show) and isinstance(code, int):
+        if isinstance(getattr(error, "message", None), str):
+            error.message = visible(error.message)  # type: ignore[attr-defined]
         show()
         return code
     return _fail(f"internal error: {type(error).__name__}: {error} (--debug shows where)", 70)
@@ -141,8 +182,8 @@ def _usage_or_bug(error: Exception) -> int:
 
 def _fail(message: str, code: int) -> int:
     if _state["debug"]:
-        traceback.print_exc()
-    print(message, file=sys.stderr)  # noqa: T201 -- the command line prints
+        note(traceback.format_exc().rstrip())
+    note(message)
     return code
 
 
@@ -154,6 +195,35 @@ def set_threads(threads: int | None) -> None:
         torch.set_num_threads(threads)
 
 
+def spare_threads() -> None:
+    """Leave a core to others who are at work already, and say so."""
+    import torch
+
+    threads = min(torch.get_num_threads(), cores())
+    if threads > 1 and is_busy():
+        threads -= 1
+        note(f"other work keeps the cores busy: {threads} of {cores()} threads (see --threads)")
+    torch.set_num_threads(threads)
+
+
+def refuse_existing(path: Path | None, *, force: bool) -> None:
+    """Write over a file, or into a folder that holds something, only if that is wanted.
+
+    Raises:
+        UserError: It exists; a device or a pipe is no such thing, for nothing is lost there.
+    """
+    if path is None or force or is_special(path):
+        return
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        raise UserError(f"{path}: exists already; another name, or --force to write over it")
+
+
+def write_page(path: Path, text: str) -> None:
+    """One text file that a command was asked for, in a folder that may not exist yet."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.encode("utf-8"))
+
+
 # -- output ---------------------------------------------------------------------------------------
 
 
@@ -163,9 +233,9 @@ def print_json(value: Any) -> None:
 
 
 def print_text(text: str) -> None:
-    """Text on stdout, exactly; characters that the terminal cannot show are escaped."""
+    """Text on stdout; characters that a terminal obeys or cannot show are escaped."""
     encoding = sys.stdout.encoding or "utf-8"
-    safe = text.encode(encoding, "backslashreplace").decode(encoding)
+    safe = visible(text).encode(encoding, "backslashreplace").decode(encoding)
     try:
         print(safe, flush=True)  # noqa: T201 -- the command line prints
     except BrokenPipeError:
@@ -174,16 +244,16 @@ def print_text(text: str) -> None:
 
 def note(text: str) -> None:
     """A message for the person, on stderr."""
-    print(text, file=sys.stderr)  # noqa: T201 -- the command line prints
+    print(visible(text), file=sys.stderr)  # noqa: T201 -- the command line prints
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
     """A table on stdout: numbers to the right, names as they are."""
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=visible(title) or None, title_justify="left", box=None, pad_edge=False)
     body = [list(row) for row in rows]
     for i, column in enumerate(columns):
         numeric = bool(body) and all(isinstance(row[i], int | float) for row in body)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(_cell(column), justify="right" if numeric else "left", overflow="fold")
     for row in body:
         table.add_row(*(_cell(value) for value in row))
     width = None if sys.stdout.isatty() else 240
@@ -199,7 +269,9 @@ def _cell(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return visible(str(value)).replace("\n", "\\n").replace("\t", "\\t")  # a row is one line
 
 
 def _plain(value: Any) -> Any:

@@ -9,6 +9,7 @@ from hyperfact.cli.common import (
     AsJson,
     DataDir,
     Dataset,
+    Force,
     FormatName,
     Literals,
     app,
@@ -17,6 +18,7 @@ from hyperfact.cli.common import (
     print_json,
     print_table,
     print_text,
+    refuse_existing,
 )
 from hyperfact.data import notes, read, write
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
@@ -201,6 +203,7 @@ def convert(
     to: Annotated[str | None, typer.Option("--to", help="Format of the target.")] = None,
     literals: Literals = "keep",
     data_dir: DataDir = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Convert facts from any format to any other, exactly or not at all.
@@ -208,6 +211,7 @@ def convert(
     Examples: `hyperfact convert WD50K wd50k --to jsonl`,
     `hyperfact convert statements.txt facts.parquet --from stare`
     """
+    refuse_existing(target, force=force)
     splits = load_noted(source, data_dir, from_, literals)
     paths = write(splits, target, format=to)
     count = sum(len(part) for part in splits.values())

@@ -10,6 +10,7 @@ from hyperfact.cli.common import (
     AsJson,
     DataDir,
     Dataset,
+    Force,
     FormatName,
     Literals,
     app,
@@ -17,6 +18,8 @@ from hyperfact.cli.common import (
     print_json,
     print_table,
     print_text,
+    refuse_existing,
+    write_page,
 )
 from hyperfact.cli.data import load_noted
 from hyperfact.data import write
@@ -25,7 +28,7 @@ from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import read_fact
-from hyperfact.system.writing import write_texts
+from hyperfact.system.writing import is_special
 from hyperfact.transforms import MODES, TRANSFORMS, Certificate, restore, transform, twins, verify
 from hyperfact.transforms.complexity import Sizes, costs
 from hyperfact.transforms.interchange import KG_FORMATS, read_kg, write_kg
@@ -62,6 +65,7 @@ def transform_command(
     data_dir: DataDir = None,
     format: FormatName = None,
     literals: Literals = "keep",
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Transform facts to a KG of triples, or compare the sizes of all transformations.
@@ -75,6 +79,7 @@ def transform_command(
         return
     if len(words) != 2:
         raise UserError(f"expected DATASET and OUT, got {len(words)} words (or use --table)")
+    refuse_existing(Path(words[1]), force=force)
     hkg = pick(load_noted(words[0], data_dir, format, literals), split)
     kg = transform(hkg, transformation, mode=mode)
     path = write_kg(kg, words[1], format=to)
@@ -123,12 +128,14 @@ def restore_command(
         str | None, typer.Option("--from", help="Format of the KG; recognised if not given.")
     ] = None,
     to: Annotated[str | None, typer.Option(help="Format of the facts; see `formats`.")] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Bring the facts of a KG back, exactly, or say why there are none.
 
     Example: `hyperfact restore kg facts.jsonl`
     """
+    refuse_existing(out, force=force)
     graph = read_kg(kg, format=from_)
     hkg = restore(graph)
     paths = write(hkg, out, format=to)
@@ -151,6 +158,7 @@ def verify_command(
     data_dir: DataDir = None,
     format: FormatName = None,
     literals: Literals = "keep",
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Certify that a transformation of these facts loses nothing, or name what it loses.
@@ -160,12 +168,13 @@ def verify_command(
     Examples: `hyperfact verify WD50K`, `hyperfact verify WD50K --mode paper-text`,
     `hyperfact verify JF17K --transformation plain --json`
     """
+    refuse_existing(out, force=force)
     splits = load_noted(dataset, data_dir, format, literals)
     certificate = verify(pick(splits, split), transformation, mode=mode, examples=examples)
     document = {"dataset": splits.name, "split": split, **certificate.to_dict()}
     if out is not None:
         text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-        write_texts(out.parent, {out.name: text})
+        write_page(out, text)
     if as_json:
         print_json(document)
     else:
@@ -202,6 +211,7 @@ def draw(
     split: SplitName = "all",
     data_dir: DataDir = None,
     format: FormatName = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw a fact, or an entity with its facts, as SVG.
@@ -209,9 +219,12 @@ def draw(
     Examples: `hyperfact draw baseball "Hank Aaron" aaron.svg`,
     `hyperfact draw baseball "Hank Aaron | played for | Milwaukee Braves" fact.svg`
     """
+    if out.suffix not in ("", ".svg") and not is_special(out):
+        raise UserError(f"{out}: pictures are SVG; name a file that ends in .svg")
+    refuse_existing(out, force=force)
     hkg = pick(load_noted(dataset, data_dir, format), split)
     picture, found = _picture(hkg, what, transformations=transformations, limit=limit)
-    write_texts(out.parent, {out.name: picture + "\n"})
+    write_page(out, f"{picture}\n")
     if as_json:
         print_json({"drawn": found, "out": str(out)})
     else:

@@ -10,6 +10,7 @@ import typer
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
+    Force,
     FormatName,
     RunPath,
     Threads,
@@ -17,6 +18,7 @@ from hyperfact.cli.common import (
     note,
     print_json,
     print_text,
+    refuse_existing,
     set_threads,
 )
 from hyperfact.cli.options import NamingCommand, grouped, with_code
@@ -84,8 +86,9 @@ def evaluate_(
     *,
     split: Split = "test",
     ranks: Annotated[
-        Path | None, typer.Option(help="Write the rank table to this new Parquet file.")
+        Path | None, typer.Option(help="Write the rank table to this file: .parquet or .csv.")
     ] = None,
+    force: Force = False,
     data_dir: DataDir = None,
     threads: Threads = None,
 ) -> None:
@@ -96,11 +99,12 @@ def evaluate_(
     """
     from hyperfact.runs.build import policy_of
     from hyperfact.runs.run import about_ranks, evaluate_split, open_run
-    from hyperfact.system.tables import write_table
+    from hyperfact.system.tables import check_ending, write_table
 
+    if ranks is not None:
+        check_ending(ranks)
+    refuse_existing(ranks, force=force)
     set_threads(threads)
-    if ranks is not None and ranks.exists():
-        raise DataError(f"{ranks}: exists already")
     stored = open_run(path, data_dir=data_dir)
     _check_split(split, stored.splits)
     found = evaluate_split(stored, split, policy=policy.over(policy_of(stored.config)))
@@ -130,12 +134,7 @@ def compare_(
     from hyperfact.evaluation import Policy, align, compare
 
     (one, about), (two, other) = (_stored_ranks(path, split) for path in (first, second))
-    for key in ("facts", "policy"):
-        if about[key] != other[key]:
-            raise DataError(
-                f"the rankings differ in their {key}: {about[key]} and {other[key]}; "
-                "`hyperfact evaluate RUN --ranks FILE` ranks again under another policy"
-            )
+    _refuse_unlike({first: about, second: other})
     policy = PolicyOptions(ties=ties).over(Policy(**about["policy"]))
     one, two = align(one, two)
     found = {"all": compare(one, two, ties=policy.ties)}
@@ -216,6 +215,29 @@ def _stored_ranks(path: Path, split: str) -> "tuple[Ranks, dict[str, Any]]":
     names = [*Ranks.__dataclass_fields__]
     columns, about = read_table(file, names)
     return Ranks(*(columns[name] for name in names)), about
+
+
+def _refuse_unlike(abouts: Mapping[Path, Mapping[str, Any]]) -> None:
+    """Only rankings of the same facts under the same policy can be compared."""
+    one, two = abouts.values()
+    if one["facts"] != two["facts"]:
+        sides = " and ".join(f"{_dataset(path, about)} ({path})" for path, about in abouts.items())
+        raise DataError(f"the rankings are of different facts: {sides}; train both on one dataset")
+    if one["policy"] != two["policy"]:
+        raise DataError(
+            f"the rankings differ in their policy: {one['policy']} and {two['policy']}; "
+            "`hyperfact evaluate RUN --ranks FILE` ranks again under another policy"
+        )
+
+
+def _dataset(path: Path, about: Mapping[str, Any]) -> str:
+    """The dataset of a rank table, with the name of the split."""
+    from hyperfact.runs.artifacts import MANIFEST, read_manifest
+
+    name = about.get("dataset")
+    if name is None and (path / MANIFEST).is_file():
+        name = read_manifest(path)["data"].get("name")
+    return f"{name or 'a dataset without a name'} {about.get('split', '')}".strip()
 
 
 def _facts_of(path: Path, split: str, data_dir: Path | None) -> "tuple[HKG, HKG]":

@@ -1,8 +1,11 @@
 """Commands on models: train, config show."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +18,7 @@ from hyperfact.cli.common import (
     print_json,
     print_text,
     set_threads,
+    spare_threads,
 )
 from hyperfact.cli.options import NamingCommand, grouped, with_code
 from hyperfact.config import ExperimentConfig
@@ -30,7 +34,7 @@ ConfigFile = Annotated[
     Path | None,
     typer.Argument(
         metavar="[CONFIG]",
-        help="A TOML file or the name of a recipe; defaults if absent.",
+        help="A TOML file or the name of a recipe; if absent, settings that fit the facts.",
         show_default=False,
     ),
 ]
@@ -67,10 +71,31 @@ class Choice:
             "decoder.name": self.decoder,
         }
         changes = [f"{key}={value}" for key, value in named.items() if value is not None]
-        config = read_config(self.config, [*changes, *(self.overrides or [])])
-        config = config.with_data_dir(self.data_dir)
-        set_threads(self.threads)
-        return config, chosen_data(config)
+        changes += self.overrides or []
+        config = read_config(self.config, changes).with_data_dir(self.data_dir)
+        splits = chosen_data(config)  # what is wrong with names is said before torch is loaded
+        if self.config is None:
+            config = fitted(changes, splits).with_data_dir(self.data_dir)
+        if self.threads is None:
+            spare_threads()
+        else:
+            set_threads(self.threads)
+        return config, splits
+
+
+def fitted(changes: Sequence[str], splits: "Splits") -> ExperimentConfig:
+    """What was asked for, and settings that fit the facts beside it; says which and why."""
+    from hyperfact.config.settings import override
+    from hyperfact.runs.defaults import with_defaults
+    from hyperfact.system.memory import machine_memory
+
+    tree: dict[str, dict[str, Any]] = {}
+    for change in changes:
+        override(tree, change)
+    config, reasons = with_defaults(tree, splits.train, machine_memory())
+    for line in reasons:
+        note(line)
+    return config
 
 
 @app.command(cls=NamingCommand)
@@ -79,7 +104,13 @@ class Choice:
 def train(
     choice: Choice,
     *,
-    out: Annotated[Path | None, typer.Option(help="A new directory for the run.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A new directory for the run; by default runs/DATASET-DECODER-TIME."),
+    ] = None,
+    no_store: Annotated[
+        bool, typer.Option("--no-store", help="Keep nothing but what is printed.")
+    ] = False,
     tensorboard: EventFiles = None,
     as_json: AsJson = False,
 ) -> None:
@@ -88,12 +119,18 @@ def train(
     Example: `hyperfact train fb_auto_compgcn_mdistmult --out runs/fb-auto`,
     `hyperfact train --dataset baseball --decoder hype --set training.epochs=20`
     """
+    if out is not None and no_store:
+        raise UserError("--out stores the run and --no-store does not; give one of them")
+    config, splits = choice.read()
+
     from hyperfact.cli.progress import progress
     from hyperfact.cli.results import print_results
     from hyperfact.cli.signals import interruptible
     from hyperfact.runs.experiment import run
 
-    config, splits = choice.read()
+    if out is None and not no_store:
+        out = place_of(splits.name, config.decoder.name)
+        note(f"the run is stored in {out}; --out names another place, --no-store keeps nothing")
     with (
         interruptible(out) as signals,
         progress(config.training.epochs, tensorboard=tensorboard) as watch,
@@ -105,6 +142,12 @@ def train(
         print_results(result.results)
     if out is not None:
         note(f"stored in {out}")
+
+
+def place_of(dataset: str, decoder: str) -> Path:
+    """A directory for a run that was given none, new unless two begin in the same second."""
+    name = re.sub(r"[^\w.+-]+", "-", f"{dataset}-{decoder}").strip("-.")
+    return Path("runs") / f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
 
 
 @config_app.command("show")

@@ -1,4 +1,4 @@
-"""How training shows itself: a live bar on a terminal, a line an epoch elsewhere, TensorBoard."""
+"""How training shows itself: a live bar on a terminal, some lines elsewhere, TensorBoard."""
 
 import time
 from collections.abc import Iterator
@@ -12,6 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from hyperfact.cli.common import note
 from hyperfact.errors import MissingExtraError
 from hyperfact.training.events import Epoch, Event, Report, Watch
+
+_EVERY = 10.0  # seconds between two lines
 
 
 @contextmanager
@@ -66,19 +68,38 @@ def bar(epochs: int, console: Console) -> Iterator[Watch]:
 
 @contextmanager
 def lines(epochs: int, _console: Console) -> Iterator[Watch]:
-    """A line of text for each epoch."""
-    begun: list[tuple[float, int]] = []
+    """Lines of text, one at most every ten seconds, and one for the last epoch."""
+    begun: list[tuple[float, float]] = []  # when, and how many epochs were done
+    said = time.perf_counter() - _EVERY  # the first epoch is told at once
 
     def watch(event: Event) -> None:
-        if isinstance(event, Report):
-            if not begun:
-                begun.append((time.perf_counter(), event.epoch - 1))
+        nonlocal said
+        now, done = time.perf_counter(), _epochs_done(event)
+        if not begun:
+            begun.append((now, event.epoch - 1))
+            said = now if isinstance(event, Report) else said
+        start, first = begun[0]
+        if now - said < _EVERY and done < epochs:
             return
-        start, first = begun[0] if begun else (time.perf_counter(), event.epoch)
-        each = (time.perf_counter() - start) / max(1, event.epoch - first)
-        note(f"{epoch_line(event)}, {memory_text()}, {left_text(each * (epochs - event.epoch))}")
+        if isinstance(event, Report) and done >= epochs:
+            return  # the epoch itself is told next
+        said = now
+        left = (now - start) / max(done - first, 1e-9) * (epochs - done)
+        text = step_line(event) if isinstance(event, Report) else epoch_line(event)
+        note(f"{text}, {memory_text()}, {left_text(left)}")
 
     yield watch
+
+
+def _epochs_done(event: Event) -> float:
+    if isinstance(event, Report):
+        return event.epoch - 1 + event.step / event.steps
+    return event.epoch
+
+
+def step_line(event: Report) -> str:
+    """A step in one line of text."""
+    return f"epoch {event.epoch}: step {event.step:,} of {event.steps:,}, loss {event.loss:.4f}"
 
 
 def epoch_line(event: Epoch) -> str:

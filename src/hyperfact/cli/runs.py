@@ -1,13 +1,15 @@
 """Commands on runs: resume, runs, report, plan."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
+    Force,
     RunPath,
     Threads,
     app,
@@ -15,10 +17,14 @@ from hyperfact.cli.common import (
     print_json,
     print_table,
     print_text,
+    refuse_existing,
     set_threads,
+    write_page,
 )
 from hyperfact.cli.learn import Choice, EventFiles
 from hyperfact.cli.options import NamingCommand, grouped, with_code
+
+_LONGEST = 100  # characters of a reason in the list
 
 
 @app.command()
@@ -52,7 +58,10 @@ def resume(
 
     found = look(path)
     if found.state == "finished":
-        note(f"{path}: the run is finished; there is nothing to resume")
+        note(
+            f"{path}: the run is finished, there is nothing to resume; `hyperfact evaluate {path}` "
+            f"ranks with it, `hyperfact train {path / 'config.toml'} --out NEW` trains again"
+        )
         if as_json:
             print_json(found.metrics)
         return
@@ -81,28 +90,30 @@ def runs_(
 ) -> None:
     """List runs with their state and metrics.
 
-    A run is finished, running, interrupted (resume it) or failed.
+    A run is finished, running, interrupted (resume it), failed, or damaged.
 
     Example: `hyperfact runs runs`
     """
-    from hyperfact.runs.catalog import find_runs, look
+    from hyperfact.runs.catalog import look_at_all
 
-    found = [look(path) for path in find_runs(folder)]
+    found = look_at_all(folder)
     if as_json:
         print_json([run.as_dict() for run in found])
         return
     if not found:
         note(f"{folder}: no runs")
         return
-    rows = []
-    for run in found:
-        row = run.as_dict()
-        mrrs = ["-" if v is None else f"{v:.4f}" for v in (row["valid_mrr"], row["test_mrr"])]
-        model = f"{row['encoder']} + {row['decoder']}"
-        state = row["state"] + (f" ({row['message'][:60]})" if row["message"] else "")
-        epochs = f"{row['epochs']}/{row['of']}"
-        rows.append((row["run"], row["dataset"], model, epochs, *mrrs, state))
+    rows = [_row(run.as_dict()) for run in found]
     print_table(("run", "dataset", "model", "epochs", "valid MRR", "test MRR", "state"), rows)
+
+
+def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
+    state = run["state"] + (f" ({run['message'][:_LONGEST]})" if run["message"] else "")
+    if run["state"] == "damaged":
+        return (run["run"], *["-"] * 5, state)
+    mrrs = ("-" if run[m] is None else f"{run[m]:.4f}" for m in ("valid_mrr", "test_mrr"))
+    model = f"{run['encoder']} + {run['decoder']}"
+    return (run["run"], run["dataset"], model, f"{run['epochs']}/{run['of']}", *mrrs, state)
 
 
 @app.command()
@@ -111,6 +122,8 @@ def report(
     out: Annotated[
         Path | None, typer.Argument(metavar="[OUT]", help="The page; RUN/report.html if absent.")
     ] = None,
+    *,
+    force: Force = False,
 ) -> None:
     """Write a page about a run: curves, metrics by slice, configuration, provenance.
 
@@ -118,10 +131,10 @@ def report(
     """
     from hyperfact.draw.pages.report import page
     from hyperfact.runs.catalog import look
-    from hyperfact.system.writing import write_atomically
 
     target = out if out is not None else path / "report.html"
-    write_atomically(target, page(look(path)).encode("utf-8"))
+    refuse_existing(target, force=force)
+    write_page(target, page(look(path)))
     print_text(str(target))
 
 

@@ -1,39 +1,68 @@
 """The library in a line: `train` a dataset, `evaluate` what came of it."""
 
+import logging
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 
 from hyperfact.config import ExperimentConfig
+from hyperfact.errors import UserError
 from hyperfact.evaluation import Evaluation, Policy
-from hyperfact.graph.hkg import Splits
-from hyperfact.runs.build import resolve
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.runs.build import load_data, resolve
+from hyperfact.runs.defaults import with_defaults
 from hyperfact.runs.experiment import run
 from hyperfact.runs.run import Run, evaluate_split, open_run
+from hyperfact.system.memory import machine_memory
+
+logger = logging.getLogger("hyperfact")
 
 
 def train(
-    dataset: str | Path | Splits,
+    dataset: str | Path | HKG | Splits,
     *,
     encoder: str = "compgcn",
     decoder: str = "mdistmult",
     settings: Mapping[str, object] | None = None,
     out: str | Path | None = None,
 ) -> Run:
-    """Train a model, choose by validation, test once.
+    """Train a model, choose by validation, test once; what is not set fits size and shape.
 
     Args:
-        dataset: A name, a path, or splits that are loaded already.
+        dataset: A name, a path, splits that are loaded already, or facts to split 80 : 10 : 10.
         encoder: A name of `ENCODERS`.
         decoder: A name of `DECODERS`.
         settings: Further settings by dotted name, such as `{"training.epochs": 5}`.
         out: A new directory for the run; without one nothing is stored.
     """
     changes: dict[str, object] = {"encoder.name": encoder, "decoder.name": decoder}
-    if not isinstance(dataset, Splits):
+    if isinstance(dataset, str | Path):
         changes["data.dataset"] = str(dataset)
-    config = resolve(ExperimentConfig.from_dict(_tree(changes | dict(settings or {}))))
-    splits = dataset if isinstance(dataset, Splits) else None
-    return run(config, splits=splits, out=Path(out) if out is not None else None)
+    given = _tree(changes | dict(settings or {}))
+    splits = _splits(dataset, ExperimentConfig.from_dict(given))
+    config, reasons = with_defaults(given, splits.train, machine_memory())
+    for line in reasons:
+        logger.info("%s: %s", splits.name, line)
+    return run(resolve(config), splits=splits, out=Path(out) if out is not None else None)
+
+
+def _splits(dataset: str | Path | HKG | Splits, config: ExperimentConfig) -> Splits:
+    if isinstance(dataset, Splits):
+        return dataset
+    if isinstance(dataset, HKG):
+        return _divided(dataset)
+    return load_data(config)
+
+
+def _divided(facts: HKG) -> Splits:
+    try:
+        split = import_module("hyperfact.data.split").split
+    except ImportError:
+        raise UserError(
+            "train needs facts to choose by: pass Splits with train and valid"
+        ) from None
+    divided: Splits = split(facts)
+    return divided
 
 
 def evaluate(

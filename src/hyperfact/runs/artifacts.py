@@ -74,7 +74,10 @@ class RunWriter:
                 return
         elif not self.path.exists():
             return
-        raise UserError(f"{self.path}: exists already; a run needs a directory of its own")
+        remedy = "a run needs a directory of its own"
+        if (self.path / CONFIG).is_file() and not (self.path / MANIFEST).exists():
+            remedy = f"it did not finish, `hyperfact resume {self.path}` goes on"
+        raise UserError(f"{self.path}: exists already; {remedy}")
 
     @classmethod
     def reopen(cls, path: Path) -> Self:

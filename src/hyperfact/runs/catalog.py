@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import DataError, UserError
+from hyperfact.errors import DataError, HyperfactError, UserError
 from hyperfact.runs import artifacts
 from hyperfact.system.lock import LOCK, owner_of
 from hyperfact.system.reading import parse_json, read_inside
 
-State = Literal["finished", "running", "interrupted", "failed"]
+State = Literal["finished", "running", "interrupted", "failed", "damaged"]
 _LIMIT = 2**28
 _DEPTH = 4
 
@@ -25,7 +25,7 @@ class Overview:
 
     path: Path
     state: State
-    message: str  # the process of a running one, the reason of a failed one
+    message: str  # the process of a running one, the reason of a failed or damaged one
     config: ExperimentConfig
     log: Sequence[Mapping[str, Any]]  # a row for each epoch
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -63,7 +63,7 @@ def look(path: Path) -> Overview:
         UserError: There is no run here.
     """
     if not (path / artifacts.CONFIG).is_file():
-        raise UserError(f"{path}: no such run")
+        raise UserError(f"{path}: no such run (it has no {artifacts.CONFIG})")
     config, log = artifacts.read_config(path), _log(path)
     if (path / artifacts.MANIFEST).exists():
         manifest = artifacts.read_manifest(path)
@@ -78,6 +78,17 @@ def look(path: Path) -> Overview:
     return Overview(path, "interrupted", "", config, log)
 
 
+def look_at_all(folder: Path) -> list[Overview]:
+    """Every run in a folder and its folders; one that cannot be read is listed as damaged."""
+    found = []
+    for path in find_runs(folder):
+        try:
+            found.append(look(path))
+        except HyperfactError as error:
+            found.append(Overview(path, "damaged", str(error), ExperimentConfig(), []))
+    return found
+
+
 def find_runs(folder: Path) -> Iterator[Path]:
     """Run directories in a folder and its folders, by name; links are not followed."""
     if not folder.is_dir():
@@ -86,7 +97,7 @@ def find_runs(folder: Path) -> Iterator[Path]:
         folders.sort()
         here = Path(root)
         inside = {*folders, *files}
-        if artifacts.CONFIG in files and inside & _SIGNS:
+        if (artifacts.CONFIG in files and inside & _SIGNS) or inside >= _REMAINS:
             folders.clear()
             yield here
         elif len(here.relative_to(folder).parts) >= _DEPTH:
@@ -94,6 +105,7 @@ def find_runs(folder: Path) -> Iterator[Path]:
 
 
 _SIGNS = {artifacts.MANIFEST, artifacts.LOG, artifacts.FAILURE, LOCK, "checkpoints"}
+_REMAINS = {artifacts.MANIFEST, artifacts.METRICS}  # of a run that has lost its configuration
 
 
 def _json(path: Path, name: str) -> dict[str, Any]:

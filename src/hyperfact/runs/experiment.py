@@ -4,20 +4,25 @@ Test facts are ranked once, after everything is chosen. A run with a directory c
 moment and resumed; on one thread it ends with the same bits.
 """
 
+import logging
 from contextlib import nullcontext
 from pathlib import Path
 
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import UserError
+from hyperfact.errors import CheckpointError, UserError
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs import artifacts
 from hyperfact.runs.build import Setup, load_data, meanings, resolve, set_up
 from hyperfact.runs.provenance import deciding, refuse_other
 from hyperfact.runs.record import Directory, Record, noting_failure
 from hyperfact.runs.run import Run, evaluate_split
+from hyperfact.runs.sizes import refuse_impossible
 from hyperfact.system.lock import RunLock
+from hyperfact.system.memory import machine_memory
 from hyperfact.training.checkpoints import Checkpoint, Checkpoints
 from hyperfact.training.events import Event, Hold, Interruption, Watch
+
+logger = logging.getLogger("hyperfact")
 
 
 def _nobody(_: Event) -> None:
@@ -43,6 +48,7 @@ def run(
     """
     config = resolve(config)
     splits = splits if splits is not None else load_data(config)
+    refuse_impossible(config, splits.train, machine_memory())
     if out is None:
         return train_and_test(set_up(config, splits), watch=watch, hold=hold)
     writer = artifacts.RunWriter(out)
@@ -77,16 +83,20 @@ def resume(
 
     Raises:
         UserError: Something is not as it was when the run began, by name; or it is finished.
-        CheckpointError: There are checkpoints, and none is usable.
+        CheckpointError: There are checkpoints, and none is usable; or they are lost.
     """
     if (path / artifacts.MANIFEST).exists():
-        raise UserError(f"{path}: the run is finished; there is nothing to resume")
+        raise UserError(
+            f"{path}: the run is finished; there is nothing to resume "
+            f"(`hyperfact evaluate {path}` ranks with it)"
+        )
     if not path.is_dir():
         raise UserError(f"{path}: no such run directory")
     with RunLock(path):
+        checkpoints = Checkpoints(path)
+        _refuse_lost(checkpoints, path)
         writer = artifacts.RunWriter.reopen(path)
         config = resolve(artifacts.read_config(path)).with_data_dir(data_dir)
-        checkpoints = Checkpoints(path)
         stored = _last(checkpoints, config, path)
         splits = splits if splits is not None else load_data(config)
         with noting_failure(writer):
@@ -132,7 +142,26 @@ def _last(checkpoints: Checkpoints, config: ExperimentConfig, path: Path) -> Che
     """Where the run was; its settings are compared before the data is loaded, which they decide."""
     checkpoints.clean()
     if not checkpoints.numbers():
+        logger.warning("%s: no checkpoint was written; training begins anew", path)
         return None
     stored = checkpoints.latest()
     refuse_other(deciding(config), stored.state.get("passport", {}).get("config"), path)
     return stored
+
+
+def _refuse_lost(checkpoints: Checkpoints, path: Path) -> None:
+    """Lost checkpoints are an error; a run that was cut off before its first one begins anew.
+
+    Raises:
+        CheckpointError: The run had got further than that, with the remedy.
+    """
+    if checkpoints.numbers() or (path / artifacts.FAILURE).is_file():
+        return
+    log, tensors = path / artifacts.LOG, checkpoints.folder.glob("*.safetensors")
+    is_cut_early = all(file.stem == "000001" for file in tensors)
+    if is_cut_early and not (log.is_file() and log.stat().st_size):
+        return
+    raise CheckpointError(
+        f"{path}: the run had begun, and there is no checkpoint to go on from; "
+        f"`hyperfact train {path / artifacts.CONFIG} --out NEW` trains from the beginning"
+    )

@@ -13,26 +13,23 @@ import numpy as np
 from safetensors.torch import save as bytes_of
 
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import UserError
 from hyperfact.evaluation import evaluate
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.graph.kg import KG
 from hyperfact.runs.build import (
     Setup,
     encoder_graph,
     limits_of,
     policy_of,
-    precision_of,
     resolve,
     set_up,
     training_facts,
 )
 from hyperfact.runs.run import representations
+from hyperfact.runs.sizes import GraphSize, estimate_memory, refuse_too_large
 from hyperfact.system.memory import peak_memory
 from hyperfact.training.averaging import snapshot
 from hyperfact.training.events import Report
 
-_CELLS = 2**25  # scores that exist at once while ranking, at most
 _WARM_UP = 2  # steps that are not timed: kernels are loaded, memory is touched
 _RANKED = 64, 2048  # facts of the two timed rankings; many batches, as a validation has
 
@@ -56,35 +53,6 @@ class Forecast:
         return asdict(self)
 
 
-def estimate_memory(config: ExperimentConfig, graph: KG) -> int:
-    """Bytes that training will need at least beside what the process has, from sizes alone."""
-    size = 8 if precision_of(config) == "float64" else 4
-    dim, layers = config.training.dim, config.encoder.options.get("layers", 1)
-    has_graph = config.encoder.name != "lookup"
-    nodes = graph.num_entities + (graph.num_mediators if has_graph else 0)
-    weights = (nodes + len(graph.relations)) * dim * size
-    copies = 6 if config.training.average else 5  # weights, gradient, two moments, best, mean
-    state = copies * weights
-    activations = 3 * layers * nodes * dim * size if has_graph else 0
-    batch = min(config.training.micro_batch, config.training.batch_size)
-    scores = max(min(_CELLS, config.evaluation.batch_size * graph.num_entities) * size, batch * dim)
-    checkpoint = (copies - 1) * weights
-    return state + max(activations, checkpoint, scores)
-
-
-def refuse_too_large(needed: int, limit: int | None, *, what: str) -> None:
-    """Say no before the system does.
-
-    Raises:
-        UserError: With both numbers.
-    """
-    if limit is not None and needed > limit:
-        raise UserError(
-            f"{what}: about {needed / 1e9:.2f} GB of memory are needed, {limit / 1e9:.2f} GB are "
-            "allowed; a smaller training.dim, batch_size or evaluation.batch_size needs less"
-        )
-
-
 def forecast(
     config: ExperimentConfig,
     splits: Splits,
@@ -106,7 +74,7 @@ def forecast(
     begun = time.perf_counter()
     config = resolve(config)
     graph = encoder_graph(config, training_facts(config, splits))
-    needed = peak_memory() + estimate_memory(config, graph)
+    needed = peak_memory() + estimate_memory(config, GraphSize.of(graph))
     refuse_too_large(needed, max_memory, what="estimated before the start")
     setup = set_up(config, splits)
     ready = time.perf_counter() - begun

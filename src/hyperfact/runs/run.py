@@ -26,7 +26,7 @@ from hyperfact.training.events import Epoch
 PARTIAL: dict[Given, str] = {"half": "half of the qualifiers given", "none": "no qualifier given"}
 
 
-@dataclass
+@dataclass(repr=False)
 class Run:
     """A trained model with its data and results."""
 
@@ -37,6 +37,14 @@ class Run:
     results: dict[str, Evaluation] = field(default_factory=dict)  # by split
     best_epoch: int = 0
     seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        """In a line: of what, which model, how good."""
+        config = self.config
+        words = [self.splits.name, f"{config.encoder.name} + {config.decoder.name}"]
+        words += [f"{len(self.epochs)} epochs"] if self.epochs else []
+        words += [f"{split} MRR {found.metrics.mrr:.4f}" for split, found in self.results.items()]
+        return f"Run({', '.join(words)})"
 
     def as_dict(self) -> dict[str, Any]:
         """Results with all that is needed to judge them."""
@@ -119,6 +127,7 @@ def save(run: Run, writer: artifacts.RunWriter) -> None:
 def about_ranks(run: Run, split: str, found: Evaluation) -> dict[str, Any]:
     """What a rank table says of itself."""
     return {
+        "dataset": run.splits.name,
         "split": split,
         "facts": run.splits[split].fingerprint,
         "policy": asdict(found.policy),

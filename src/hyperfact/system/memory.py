@@ -1,4 +1,4 @@
-"""How this process uses memory: what it keeps for reuse, and the most it has held."""
+"""How this process uses memory: what it keeps for reuse, the most it has held, what there is."""
 
 import ctypes
 import os
@@ -8,6 +8,7 @@ from pathlib import Path
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _KEEP_BYTES = 2**31 - 1
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _OTHER_LIBRARY = (AttributeError, OSError, TypeError)  # not glibc; Windows cannot even be asked
 
 
@@ -59,3 +60,14 @@ def peak_memory() -> int:
         return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def machine_memory() -> int | None:
+    """Bytes of memory that this process could have at most; None where nobody tells."""
+    try:
+        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return None
+    with suppress(OSError, ValueError):  # a container may be allowed less; "max" is no number
+        found = min(found, int(_CONTAINER_LIMIT.read_text(encoding="ascii")))
+    return found if found > 0 else None

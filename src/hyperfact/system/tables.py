@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperfact.errors import DataError, FormatError, StorageError
+from hyperfact.errors import DataError, FormatError, StorageError, UserError
 from hyperfact.system.reading import parse_json
 from hyperfact.system.writing import staged_file
 
@@ -23,22 +23,40 @@ _READERS = {
 }
 
 
+_WRITERS = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv, HEADER"}
+
+
+def check_ending(path: Path) -> None:
+    """Refuse the name of a table that would not be what its ending says.
+
+    Raises:
+        UserError: It ends in nothing that can be written.
+    """
+    if path.suffix not in _WRITERS:
+        raise UserError(
+            f"{path}: a table is written to a name that ends in {' or '.join(_WRITERS)}"
+        )
+
+
 def write_table(path: Path, columns: Mapping[str, Array], about: Mapping[str, Any]) -> None:
-    """Write numbers as Parquet beside the target, then rename over it.
+    """Write numbers as Parquet or CSV beside the target, then rename over it.
 
     Args:
-        path: The file.
+        path: The file; its ending tells the format.
         columns: Of equal length, by name.
-        about: Kept in the file as JSON under the key `hyperfact`.
+        about: Kept in a Parquet file as JSON under the key `hyperfact`; CSV has no place for it.
     """
-    text = json.dumps(about).replace("'", "''")
+    check_ending(path)
+    options = _WRITERS[path.suffix]
+    if path.suffix == ".parquet":
+        text = json.dumps(about).replace("'", "''")
+        options += f", KV_METADATA {{hyperfact: '{text}'}}"
     plain = {key: np.ascontiguousarray(column) for key, column in columns.items()}
     with staged_file(path) as temporary:
         name = str(temporary).replace("'", "''")
         try:
             with duckdb.connect(config={"threads": 1}) as db:
                 db.register("columns", plain)
-                options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{hyperfact: '{text}'}}"
                 db.execute(f"COPY (SELECT * FROM columns) TO '{name}' ({options})")
         except duckdb.Error as error:
             raise StorageError(f"{path}: {_first_line(error)}") from error

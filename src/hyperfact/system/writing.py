@@ -2,12 +2,14 @@
 
 The order is always: temporary files beside the target, their content, fsync, rename, fsync of the
 folder. One file whose content is known (`write_atomically`) is also read back and compared before
-the rename; many files, or one that somebody else fills, go through a folder (`staged`).
+the rename; many files, or one that somebody else fills, go through a folder (`staged`). A link
+stays: what it points to is replaced. What is no plain file, such as /dev/stdout, is written to.
 """
 
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import os
 import shutil
@@ -36,8 +38,12 @@ def write_atomically(path: Path, content: bytes) -> str:
     Raises:
         StorageError: The disk is full, broken, or does not give back what was written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     expected = hashlib.sha256(content).hexdigest()
+    if is_special(path):
+        _pour(io.BytesIO(content), path)
+        return expected
+    path = _behind_links(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
         _write(temporary, content)
         if sha256(temporary) != expected:
@@ -63,7 +69,7 @@ def staged(folder: Path) -> Iterator[Path]:
     try:
         yield stage
         files = sorted(path for path in stage.rglob("*") if path.is_file())
-        names = {file: folder / file.relative_to(stage) for file in files}
+        names = {file: _behind_links(folder / file.relative_to(stage)) for file in files}
         for file, target in names.items():
             _sync(file)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -77,8 +83,35 @@ def staged(folder: Path) -> Iterator[Path]:
 @contextmanager
 def staged_file(path: Path) -> Iterator[Path]:
     """A temporary path; its file becomes `path` if nothing failed."""
-    with staged(path.parent) as stage:
-        yield stage / path.name
+    if not is_special(path):
+        path = _behind_links(path)
+        with staged(path.parent) as stage:
+            yield stage / path.name
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / path.name
+        yield file
+        with file.open("rb") as source:
+            _pour(source, path)
+
+
+def is_special(path: Path) -> bool:
+    """Whether this is there and no plain file or folder: a device, a pipe, a socket."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _behind_links(path: Path) -> Path:
+    """The file itself; other paths stay as they were written."""
+    return path.resolve() if path.is_symlink() else path
+
+
+def _pour(source: IO[bytes], path: Path) -> None:
+    """Write to something that nothing could take the place of."""
+    try:
+        with path.open("wb") as target:
+            shutil.copyfileobj(source, target)
+    except OSError as error:
+        raise _refused(path, error) from error
 
 
 def _commit(names: Mapping[Path, Path]) -> None:

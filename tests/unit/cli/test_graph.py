@@ -76,7 +76,8 @@ def test_only_the_asked_split_is_transformed(dataset: Path) -> None:
     out = dataset.parent / "kg"
     assert run("transform", dataset, out) == 0
     assert set(restore(read_kg(out))) == set(FACTS)
-    assert run("transform", dataset, out, "--split", "test") == 0
+    assert run("transform", dataset, out, "--split", "test") == 2  # nothing is written over
+    assert run("transform", dataset, out, "--split", "test", "--force") == 0
     assert set(restore(read_kg(out))) == set(TEST)
 
 
@@ -124,11 +125,11 @@ def test_draw_writes_a_picture(dataset: Path, capsys: pytest.CaptureFixture[str]
     out = dataset.parent / "out.svg"
     assert answer(capsys, "draw", dataset, "Turing", out)["drawn"] == "Turing"
     assert out.read_text().startswith("<svg ")
-    found = answer(capsys, "draw", dataset, "Turing | educated at | Princeton", out)
+    found = answer(capsys, "draw", dataset, "Turing | educated at | Princeton", out, "--force")
     assert found["drawn"] == "Turing | educated at | Princeton"
-    found = answer(capsys, "draw", dataset, "Church|educated at|Princeton", out)
+    found = answer(capsys, "draw", dataset, "Church|educated at|Princeton", out, "--force")
     assert found["drawn"].endswith("degree = PhD")  # the only fact with this primary triple
-    found = answer(capsys, "draw", dataset, "Turing", out, "--transformations")
+    found = answer(capsys, "draw", dataset, "Turing", out, "--transformations", "--force")
     assert found["drawn"].startswith("Turing | educated at | Princeton")
     assert "clique_semantic" in out.read_text()
 

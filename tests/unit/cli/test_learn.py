@@ -34,6 +34,7 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 
 SMALL = ("--set", "training.dim=8", "--set", "training.epochs=2", "--threads", "1")
+UNSTORED = (*SMALL, "--no-store")
 
 
 def test_train_then_evaluate(
@@ -60,13 +61,16 @@ def test_train_then_evaluate(
         capsys, "evaluate", out, "--split", "valid", "--slots", "so", "--ties", "pessimistic"
     )
     assert code == 0
-    assert "protocol: slots so, filter exact, ties pessimistic, 12 candidates" in text
+    assert (
+        "protocol: slots so, qualifiers given all, filter exact, ties pessimistic, 12 candidates"
+        in text
+    )
     code, _, error = call(capsys, "train", "--dataset", dataset, *SMALL, "--out", out)
     assert (code, "exists already" in error) == (2, True)
 
 
 def test_train_prints_a_table(dataset: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, text, _ = call(capsys, "train", "--dataset", dataset, "--encoder", "lookup", *SMALL)
+    code, text, _ = call(capsys, "train", "--dataset", dataset, "--encoder", "lookup", *UNSTORED)
     assert code == 0
     assert "MRR" in text
     assert "test" in text

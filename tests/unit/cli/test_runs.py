@@ -15,7 +15,8 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.data import write
 from hyperfact.runs import artifacts
 from hyperfact.runs.experiment import run
-from hyperfact.runs.plan import estimate_memory, forecast
+from hyperfact.runs.plan import forecast
+from hyperfact.runs.sizes import GraphSize, estimate_memory
 from hyperfact.training.checkpoints import Checkpoints
 from tests.support.crashes import Crash, crash_config, frozen, outcome
 from tests.unit.cli.test_learn import call
@@ -193,7 +194,7 @@ def test_too_much_memory_is_refused_before_it_is_taken(data: Path, capsys: Captu
 def test_the_estimate_grows_with_the_model(data: Path) -> None:
     from hyperfact.runs.build import encoder_graph, resolve
 
-    graph = encoder_graph(resolve(configured(data)), splits_of().train)
+    graph = GraphSize.of(encoder_graph(resolve(configured(data)), splits_of().train))
     sizes = [
         estimate_memory(resolve(configured(data, training={"dim": dim})), graph)
         for dim in (10_000, 20_000, 40_000)
@@ -209,7 +210,7 @@ def test_event_files_need_the_package(
     data: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    words = ("train", "--dataset", str(data), "--set", "training.dim=8", "--threads", "1")
+    words = ("train", "--dataset", str(data), "--set", "training.dim=8", "--no-store")
     code, _, notes = call(capsys, *words, "--tensorboard", str(tmp_path / "events"))
     assert (code, "needs tensorboard" in notes) == (2, True), notes
 
@@ -234,7 +235,7 @@ def test_event_files_hold_the_curves(
     module = types.ModuleType("torch.utils.tensorboard")
     module.SummaryWriter = Writer  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
-    words = ("train", "--dataset", str(data), "--set", "training.dim=8", "--threads", "1")
+    words = ("train", "--dataset", str(data), "--set", "training.dim=8", "--no-store")
     more = ("--set", "training.epochs=2", "--tensorboard", str(tmp_path / "events"))
     assert call(capsys, *words, *more)[0] == 0
     assert ("train/loss", 2) in rows

@@ -100,3 +100,43 @@ def test_a_target_that_cannot_be_is_named(tmp_path: Path) -> None:
         write_texts(tmp_path / "file", {"a": "1"})
     with pytest.raises(StorageError, match="a: cannot be written: "):
         write_atomically(tmp_path / "absent" / "a", b"1")
+
+
+def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    target, link = tmp_path / "far" / "target", tmp_path / "link"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_atomically(link, b"new")
+    assert (link.is_symlink(), target.read_text()) == (True, "new")
+    with staged_file(link) as path:
+        path.write_text("newer")
+    assert (link.is_symlink(), target.read_text()) == (True, "newer")
+    write_texts(tmp_path, {"link": "newest"})
+    assert (link.is_symlink(), target.read_text()) == (True, "newest")
+    assert [path.name for path in (tmp_path / "far").iterdir()] == ["target"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files on this system")
+def test_what_is_no_plain_file_is_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    descriptor = os.open(pipe, os.O_RDWR)
+    try:
+        write_atomically(pipe, b"one ")
+        with staged_file(pipe) as path:
+            path.write_bytes(b"two")
+        assert os.read(descriptor, 100) == b"one two"
+        assert pipe.is_fifo()
+    finally:
+        os.close(descriptor)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device on this system")
+def test_a_full_device_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="/dev/full: cannot be written: No space left"):
+        write_atomically(Path("/dev/full"), b"1")
+    link = tmp_path / "link"
+    link.symlink_to("/dev/full")
+    with pytest.raises(StorageError, match="No space left"), staged_file(link) as path:
+        path.write_bytes(b"1")

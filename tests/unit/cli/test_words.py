@@ -1,0 +1,212 @@
+"""What a new user meets: quick errors, remedies, no surprise on disk or on the terminal."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hyperfact import HKG, Fact, Splits, write
+from hyperfact.cli.visible import visible
+from hyperfact.runs import artifacts
+from tests.unit.cli.test_learn import SMALL, call
+
+Capture = pytest.CaptureFixture[str]
+HOSTILE = "a\x1b[31mb\x07\x9bc\u202ed\x7f"
+RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Facts with hostile names, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    names = [f"{HOSTILE}{i}" for i in range(8)]
+    facts = [
+        Fact(s, f"r{HOSTILE}", o, ((f"q{HOSTILE}", names[0]),))
+        for s in names
+        for o in names
+        if s != o
+    ]
+    graph = HKG.from_facts(facts)
+    splits = {"train": graph[:40], "valid": graph[40:48], "test": graph[48:]}
+    write(Splits(splits, name="hostile"), tmp_path / "data", format="jsonl")
+    return tmp_path / "data"
+
+
+# -- what is printed -------------------------------------------------------------------------------
+
+
+def test_controls_are_shown_and_lines_stay() -> None:
+    assert visible("a\x1b\u202eb\n\tc\x85") == "a\\u001b\\u202eb\n\tc\\u0085"
+
+
+def test_no_command_lets_a_name_steer_the_terminal(data: Path, capsys: Capture) -> None:
+    run = f"run{HOSTILE}"
+    first = f"{HOSTILE}0"
+    commands = (
+        ("train", "--dataset", str(data), *SMALL, "--out", run),
+        ("stats", str(data)),
+        ("show", str(data), first),
+        ("show", str(data), f"{HOSTILE}nobody"),
+        ("audit", str(data)),
+        ("verify", str(data), "--mode", "paper-text"),
+        ("evaluate", run, "--by", "relation"),
+        ("evaluate", run, "--by", HOSTILE),
+        ("evaluate", HOSTILE),
+        ("compare", run, run),
+        ("runs", "."),
+        ("predict", run, f"{first} | r{HOSTILE} | ?"),
+        ("complete", run, "-n", "2"),
+        ("explain", run, f"{first} | r{HOSTILE} | ?", f"{HOSTILE}1"),
+        ("draw", str(data), first, f"{HOSTILE}.svg"),
+        ("train", f"--{HOSTILE}"),
+    )
+    for words in commands:
+        _, out, err = call(capsys, *words)
+        assert out or err, words
+        assert not RAW.search(out + err), words
+    _, out, _ = call(capsys, "show", str(data), first, "--json")
+    assert json.loads(out)["name"] == first
+    assert not RAW.search(out)
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate", "convert"])
+def test_help_is_whole_on_a_narrow_terminal(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    code, text, _ = call(capsys, command, "--help")
+    assert code == 0
+    assert "…" not in text.replace("CHANGE…", "")
+    assert "--data-dir" in text
+    assert max(map(len, text.splitlines())) <= 40
+
+
+# -- what is loaded --------------------------------------------------------------------------------
+
+QUICK = (
+    ("--version",),
+    ("--help",),
+    ("datasets",),
+    ("predict", "absent", "a | b | ?"),
+    ("evaluate", "absent"),
+    ("train", "--dataset", "absent"),
+    ("train", "--dataset", "world", "--threads", "100000"),
+)
+
+
+@pytest.mark.parametrize("words", QUICK, ids=" ".join)
+def test_quick_commands_and_errors_do_without_torch(words: tuple[str, ...]) -> None:
+    code = (
+        "import sys; from hyperfact.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print(sorted({'torch', 'numba', 'jinja2'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (0, 2)
+
+
+# -- what is stored --------------------------------------------------------------------------------
+
+
+def test_a_run_is_stored_unless_it_shall_not_be(data: Path, capsys: Capture) -> None:
+    code, _, notes = call(capsys, "train", "--dataset", str(data), *SMALL)
+    assert code == 0, notes
+    (stored,) = Path("runs").iterdir()
+    assert re.fullmatch(r"data-mdistmult-\d{8}-\d{6}", stored.name)
+    assert f"stored in {stored}" in notes
+    assert "training queries: training.epochs" not in notes  # it was given
+    assert call(capsys, "train", "--dataset", str(data), *SMALL, "--no-store")[0] == 0
+    assert len(list(Path("runs").iterdir())) == 1
+    both = ("--no-store", "--out", "x")
+    assert call(capsys, "train", "--dataset", str(data), *SMALL, *both)[0] == 2
+
+
+def test_nothing_is_written_over(data: Path, capsys: Capture) -> None:
+    call(capsys, "train", "--dataset", str(data), *SMALL, "--out", "run")
+    call(capsys, "transform", str(data), "kg")
+    taken = Path("taken.csv")
+    commands = (
+        ("convert", str(data), "TAKEN", "--to", "jsonl"),
+        ("transform", str(data), "TAKEN"),
+        ("restore", "kg", "TAKEN", "--to", "jsonl"),
+        ("verify", str(data), "--out", "TAKEN"),
+        ("report", "run", "TAKEN"),
+        ("audit", str(data), "--html", "TAKEN"),
+        ("evaluate", "run", "--ranks", "TAKEN"),
+    )
+    for words in commands:
+        taken.write_text("mine")
+        given = [word.replace("TAKEN", str(taken)) for word in words]
+        code, _, notes = call(capsys, *given)
+        assert (code, taken.read_text()) == (2, "mine"), words
+        assert "taken.csv: exists already; another name, or --force" in notes, words
+    for words in commands[2:]:  # the first two make folders
+        given = [word.replace("TAKEN", str(taken)) for word in words]
+        taken.write_text("mine")
+        assert call(capsys, *given, "--force")[0] in (0, 1), words
+        assert taken.read_text() != "mine", words
+
+
+def test_endings_are_honest(data: Path, capsys: Capture) -> None:
+    code, _, notes = call(capsys, "draw", str(data), f"{HOSTILE}0", "out.png")
+    assert (code, "out.png: pictures are SVG" in notes) == (2, True)
+    call(capsys, "train", "--dataset", str(data), *SMALL, "--out", "run")
+    assert call(capsys, "evaluate", "run", "--ranks", "r.csv")[0] == 0
+    assert Path("r.csv").read_text().splitlines()[0].count(",") > 2
+    assert call(capsys, "evaluate", "run", "--ranks", "r.parquet")[0] == 0
+    assert Path("r.parquet").read_bytes()[:4] == b"PAR1"
+    code, _, notes = call(capsys, "evaluate", "run", "--ranks", "r.xlsx")
+    assert (code, "ends in .parquet or .csv" in notes) == (2, True)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
+def test_a_full_device_is_an_error_and_stays(data: Path, capsys: Capture) -> None:
+    code, _, notes = call(capsys, "draw", str(data), f"{HOSTILE}0", "/dev/full")
+    assert (code, "/dev/full: cannot be written" in notes) == (3, True)
+    assert Path("/dev/full").is_char_device()
+
+
+# -- what is wrong, and the remedy -----------------------------------------------------------------
+
+
+def test_a_damaged_run_is_listed_beside_the_others(data: Path, capsys: Capture) -> None:
+    for name in ("good", "bad", "worse"):
+        call(capsys, "train", "--dataset", str(data), *SMALL, "--out", f"runs/{name}")
+    Path("runs/bad", artifacts.MANIFEST).write_text("{")
+    Path("runs/worse", artifacts.CONFIG).unlink()
+    code, text, _ = call(capsys, "runs", "runs")
+    assert code == 0
+    assert re.search(r"good .* finished", text)
+    assert re.search(r"bad .* damaged \(", text)
+    assert re.search(r"worse .* damaged \(", text)
+
+
+def test_unfinished_and_finished_runs_name_the_remedy(data: Path, capsys: Capture) -> None:
+    train = ("train", "--dataset", str(data), *SMALL, "--out", "run")
+    call(capsys, *train)
+    _, _, notes = call(capsys, "resume", "run")
+    assert "`hyperfact evaluate run`" in notes
+    Path("run", artifacts.MANIFEST).unlink()
+    code, _, notes = call(capsys, *train)
+    assert (code, "`hyperfact resume run` goes on" in notes) == (2, True)
+    log = Path("run", artifacts.LOG).read_text()
+    code, _, notes = call(capsys, "resume", "run")
+    assert (code, "no checkpoint to go on from" in notes) == (4, True)
+    assert "`hyperfact train run/config.toml --out NEW`" in notes
+    assert Path("run", artifacts.LOG).read_text() == log
+
+
+def test_a_comparison_across_datasets_names_them(data: Path, capsys: Capture) -> None:
+    call(capsys, "train", "--dataset", str(data), *SMALL, "--out", "one")
+    data.rename(data.with_name("other"))
+    lines = Path("other/test.jsonl").read_text().splitlines(keepends=True)
+    Path("other/test.jsonl").write_text("".join(lines[1:]))
+    call(capsys, "train", "--dataset", "other", *SMALL, "--out", "two")
+    code, _, notes = call(capsys, "compare", "one", "two")
+    assert (code, "data test (one) and other test (two)" in notes) == (2, True)
