@@ -20,24 +20,50 @@ from hyperfact.cli.common import (
 )
 from hyperfact.data import notes, read, write
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
+from hyperfact.data.builder import ReadReport
 from hyperfact.data.bundle import BUNDLED
 from hyperfact.data.formats import FORMATS
 from hyperfact.data.stats import Stats, stats_of
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.hkg import HKG, Splits
 
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="PAIRS",
+        help='Of a table: "subject=person, relation=:worked at, object=company, role=role".',
+    ),
+]
+
 
 def load_noted(
     dataset: str, data_dir: Path | None, format: str | None, literals: str = "keep"
 ) -> Splits:
     """Load a dataset for a command: with a bar for downloads, and notes on stderr."""
+    return read_noted(dataset, data_dir, format, literals=literals)[0]
+
+
+def read_noted(
+    dataset: str,
+    data_dir: Path | None,
+    format: str | None,
+    *,
+    literals: str = "keep",
+    columns: str | None = None,
+) -> tuple[Splits, ReadReport]:
+    """`load_noted`, with the report."""
     if dataset in BENCHMARKS and present(BENCHMARKS[dataset], data_dir) is None:
         with download_bar() as bar:
             download(BENCHMARKS[dataset], progress=bar)
-    splits, report = read(dataset, data_dir=data_dir, format=format, literals=literals)
+    splits, report = read(
+        dataset, data_dir=data_dir, format=format, literals=literals, columns=columns
+    )
+    for line in report.guesses:
+        note(line)
     for line in notes(report):
         note(f"note: {line}")
-    return splits
+    return splits, report
 
 
 @app.command()
@@ -96,6 +122,7 @@ def stats(
     *,
     data_dir: DataDir = None,
     format: FormatName = None,
+    columns: Columns = None,
     literals: Literals = "keep",
     as_json: AsJson = False,
 ) -> None:
@@ -103,12 +130,14 @@ def stats(
 
     Example: `hyperfact stats baseball`, `hyperfact stats my-facts.jsonl --json`
     """
-    splits = load_noted(dataset, data_dir, format, literals)
+    splits, report = read_noted(dataset, data_dir, format, literals=literals, columns=columns)
     found = stats_of(splits)
+    formats = ", ".join(report.formats)
     if as_json:
-        print_json(found.as_dict())
+        print_json({**found.as_dict(), "format": formats})
     else:
         _print_stats(found)
+        print_text(f"format: {formats}")
 
 
 def _print_stats(found: Stats) -> None:
@@ -199,6 +228,7 @@ def convert(
     *,
     from_: Annotated[str | None, typer.Option("--from", help="Format of the source.")] = None,
     to: Annotated[str | None, typer.Option("--to", help="Format of the target.")] = None,
+    columns: Columns = None,
     literals: Literals = "keep",
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -206,9 +236,9 @@ def convert(
     """Convert facts from any format to any other, exactly or not at all.
 
     Examples: `hyperfact convert WD50K wd50k --to jsonl`,
-    `hyperfact convert statements.txt facts.parquet --from stare`
+    `hyperfact convert people.csv facts.jsonl --columns "subject=person, relation=:at, object=firm"`
     """
-    splits = load_noted(source, data_dir, from_, literals)
+    splits, _ = read_noted(source, data_dir, from_, literals=literals, columns=columns)
     paths = write(splits, target, format=to)
     count = sum(len(part) for part in splits.values())
     if as_json:

@@ -11,7 +11,7 @@ from pathlib import Path
 from hyperfact.data.benchmarks import BENCHMARKS, locate
 from hyperfact.data.builder import LITERAL_POLICIES, FactBuilder, ReadReport
 from hyperfact.data.bundle import BUNDLED, bundled_files
-from hyperfact.data.formats import FORMATS, Format, find_format, recognise
+from hyperfact.data.formats import FORMATS, GUESSED, Format, find_format, recognise, with_columns
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.system.source import Fault, Source
@@ -29,6 +29,7 @@ def load(
     data_dir: str | Path | None = None,
     format: str | None = None,
     literals: str = "keep",
+    columns: str | Mapping[str, str] | None = None,
 ) -> Splits:
     """Load a dataset: a bundled or benchmark name, a file, or a folder with train/valid/test files.
 
@@ -37,12 +38,18 @@ def load(
         data_dir: where benchmarks lie; else `HYPERFACT_DATA`, else the cache.
         format: a name of `FORMATS`; recognised by content if not given.
         literals: `keep` them as entities of their own kind, `drop` them (counted), or `error`.
+        columns: of a table, as `"subject=person, relation=:worked at, object=company"` or a
+            mapping; further pairs `attribute=column` are the qualifiers, without them all others.
 
     Examples:
         >>> load("baseball").train[0].relation
         'all-star with'
     """
-    splits, report = read(source, data_dir=data_dir, format=format, literals=literals)
+    splits, report = read(
+        source, data_dir=data_dir, format=format, literals=literals, columns=columns
+    )
+    for line in report.guesses:
+        logger.info("%s", line)
     for line in notes(report):
         logger.warning("%s: %s", splits.name, line)
     return splits
@@ -54,22 +61,35 @@ def read(
     data_dir: str | Path | None = None,
     format: str | None = None,
     literals: str = "keep",
+    columns: str | Mapping[str, str] | None = None,
 ) -> tuple[Splits, ReadReport]:
     """`load`, with a report of what was dropped and noticed."""
     if literals not in LITERAL_POLICIES:
         raise UnknownNameError("policy for literals", literals, LITERAL_POLICIES)
     name, files, known = find_files(source, data_dir)
-    chosen = find_format(format) if format is not None else known
+    chosen = _named_format(format, columns) or known
     builder = FactBuilder(literals=literals)
     for split, path in files.items():
         file = Source(path)
-        reader = chosen or recognise(file)
+        reader = chosen or recognise(file, like=builder.formats)
         builder.begin(split, typed=reader.typed)
+        builder.formats.append(reader.name)
+        if chosen is None and reader.name in GUESSED:
+            builder.tell(f"read {path} as {reader.name}, {reader.title}")
         try:
             reader.read(file, builder)
         except Fault as fault:  # of a format without lines
             raise FormatError(path, None, str(fault)) from None
     return builder.finish(name)
+
+
+def _named_format(format: str | None, columns: str | Mapping[str, str] | None) -> Format | None:
+    """The format that was asked for, if any; columns ask for a table."""
+    if not columns:
+        return find_format(format) if format is not None else None
+    if format not in {None, "table"}:
+        raise UserError(f"columns are of a table, and not of the format {format!r}")
+    return with_columns(columns)
 
 
 def notes(report: ReadReport) -> list[str]:
@@ -152,12 +172,16 @@ def write(
 def format_of_path(path: Path) -> Format:
     """The format that the ending of a path means; ours if it has none."""
     suffix = Source(path).suffix
-    for format in FORMATS.values():
-        if suffix == format.suffix and suffix not in {".txt", ".json"}:
-            return format
     if not suffix:
         return FORMATS["jsonl"]
-    raise UserError(f"{path}: several formats end in {suffix!r}; name one with --to")
+    if suffix == ".tsv":
+        return FORMATS["table"]
+    fitting = [format for format in FORMATS.values() if format.suffix == suffix]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = ", ".join(format.name for format in fitting or FORMATS.values())
+    several = "several formats end" if fitting else "no format ends"
+    raise UserError(f"{path}: {several} in {suffix!r}; name one with --to ({names})")
 
 
 __all__ = ["FormatError", "find_files", "load", "notes", "read", "split_files", "write"]
