@@ -1,6 +1,6 @@
 """Files to facts and back: `load` a dataset by name or path, `write` one in any format.
 
-Order: audit, benchmarks, builder, bundle, stats, formats.
+Order: audit, benchmarks, builder, bundle, split, stats, formats.
 """
 
 import logging
