@@ -7,11 +7,13 @@ import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from hyperfact.data.benchmarks import BENCHMARKS, locate
 from hyperfact.data.builder import LITERAL_POLICIES, FactBuilder, ReadReport
 from hyperfact.data.bundle import BUNDLED, bundled_files
 from hyperfact.data.formats import FORMATS, GUESSED, Format, find_format, recognise, with_columns
+from hyperfact.data.formats.headers import ROLES, asked_columns
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.system.source import Fault, Source
@@ -24,7 +26,7 @@ _ORDER = ("train", "valid", "test", "aux")
 
 
 def load(
-    source: str | Path,
+    source: Any,
     *,
     data_dir: str | Path | None = None,
     format: str | None = None,
@@ -34,7 +36,7 @@ def load(
     """Load a dataset: a bundled or benchmark name, a file, or a folder with train/valid/test files.
 
     Args:
-        source: name or path.
+        source: name or path; or a table in memory, see `HKG.from_frame`.
         data_dir: where benchmarks lie; else `HYPERFACT_DATA`, else the cache.
         format: a name of `FORMATS`; recognised by content if not given.
         literals: `keep` them as entities of their own kind, `drop` them (counted), or `error`.
@@ -45,6 +47,8 @@ def load(
         >>> load("baseball").train[0].relation
         'all-star with'
     """
+    if not isinstance(source, str | Path):
+        return Splits({"train": _from_frame(source, columns or {})}, "frame")
     splits, report = read(
         source, data_dir=data_dir, format=format, literals=literals, columns=columns
     )
@@ -53,6 +57,13 @@ def load(
     for line in notes(report):
         logger.warning("%s: %s", splits.name, line)
     return splits
+
+
+def _from_frame(frame: Any, columns: str | Mapping[str, str]) -> HKG:
+    """The facts of a table in memory, with columns as they are named for one in a file."""
+    asked = asked_columns(columns)
+    triple = {role: asked.pop(role, role) for role in ROLES}
+    return HKG.from_frame(frame, **triple, qualifiers=asked or None)
 
 
 def read(
