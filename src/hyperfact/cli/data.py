@@ -1,5 +1,6 @@
-"""Commands on data: datasets, stats, show, convert."""
+"""Commands on data: datasets, stats, show, convert, split."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,26 +21,68 @@ from hyperfact.cli.common import (
     print_text,
     refuse_existing,
 )
+from hyperfact.cli.options import grouped
 from hyperfact.data import notes, read, write
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
+from hyperfact.data.builder import ReadReport
 from hyperfact.data.bundle import BUNDLED
 from hyperfact.data.formats import FORMATS
+from hyperfact.data.split import (
+    ensure_splits,
+    split_by_entity,
+    split_by_time,
+    split_facts,
+    unseen_names,
+)
 from hyperfact.data.stats import Stats, stats_of
-from hyperfact.errors import UnknownNameError
+from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG, Splits
+
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="PAIRS",
+        help='Of a table: "subject=person, relation=:worked at, object=company, role=role".',
+    ),
+]
 
 
 def load_noted(
     dataset: str, data_dir: Path | None, format: str | None, literals: str = "keep"
 ) -> Splits:
     """Load a dataset for a command: with a bar for downloads, and notes on stderr."""
+    return read_noted(dataset, data_dir, format, literals=literals)[0]
+
+
+def load_split(dataset: str, data_dir: Path | None, format: str | None, literals: str) -> Splits:
+    """`load_noted`, with facts to test on: one file alone is split, and this is said."""
+    splits, said = ensure_splits(load_noted(dataset, data_dir, format, literals))
+    if said:
+        note(said)
+    return splits
+
+
+def read_noted(
+    dataset: str,
+    data_dir: Path | None,
+    format: str | None,
+    *,
+    literals: str = "keep",
+    columns: str | None = None,
+) -> tuple[Splits, ReadReport]:
+    """`load_noted`, with the report."""
     if dataset in BENCHMARKS and present(BENCHMARKS[dataset], data_dir) is None:
         with download_bar() as bar:
             download(BENCHMARKS[dataset], progress=bar)
-    splits, report = read(dataset, data_dir=data_dir, format=format, literals=literals)
+    splits, report = read(
+        dataset, data_dir=data_dir, format=format, literals=literals, columns=columns
+    )
+    for line in report.guesses:
+        note(line)
     for line in notes(report):
         note(f"note: {line}")
-    return splits
+    return splits, report
 
 
 @app.command()
@@ -98,6 +141,7 @@ def stats(
     *,
     data_dir: DataDir = None,
     format: FormatName = None,
+    columns: Columns = None,
     literals: Literals = "keep",
     as_json: AsJson = False,
 ) -> None:
@@ -105,12 +149,14 @@ def stats(
 
     Example: `hyperfact stats baseball`, `hyperfact stats my-facts.jsonl --json`
     """
-    splits = load_noted(dataset, data_dir, format, literals)
+    splits, report = read_noted(dataset, data_dir, format, literals=literals, columns=columns)
     found = stats_of(splits)
+    formats = ", ".join(report.formats)
     if as_json:
-        print_json(found.as_dict())
+        print_json({**found.as_dict(), "format": formats})
     else:
         _print_stats(found)
+        print_text(f"format: {formats}")
 
 
 def _print_stats(found: Stats) -> None:
@@ -201,6 +247,7 @@ def convert(
     *,
     from_: Annotated[str | None, typer.Option("--from", help="Format of the source.")] = None,
     to: Annotated[str | None, typer.Option("--to", help="Format of the target.")] = None,
+    columns: Columns = None,
     literals: Literals = "keep",
     data_dir: DataDir = None,
     force: Force = False,
@@ -209,13 +256,70 @@ def convert(
     """Convert facts from any format to any other, exactly or not at all.
 
     Examples: `hyperfact convert WD50K wd50k --to jsonl`,
-    `hyperfact convert statements.txt facts.parquet --from stare`
+    `hyperfact convert people.csv facts.jsonl --columns "subject=person, relation=:at, object=firm"`
     """
     refuse_existing(target, force=force)
-    splits = load_noted(source, data_dir, from_, literals)
+    splits, _ = read_noted(source, data_dir, from_, literals=literals, columns=columns)
     paths = write(splits, target, format=to)
     count = sum(len(part) for part in splits.values())
     if as_json:
         print_json({"facts": count, "files": [str(path) for path in paths]})
     else:
         note(f"wrote {count:,} facts to {', '.join(str(path) for path in paths)}")
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to split: at random unless by time or by entity."""
+
+    ratios: Annotated[str, typer.Option(help="Shares of train, valid and test.")] = "80,10,10"
+    by_time: Annotated[
+        str | None,
+        typer.Option(metavar="ATTRIBUTE", help="The newest values of this attribute are tested."),
+    ] = None
+    by_entity: Annotated[bool, typer.Option("--by-entity", help="Hold out entities.")] = False
+    seed: Annotated[int, typer.Option(min=0, help="Of the random order.")] = 0
+
+    def split(self, facts: HKG) -> Splits:
+        """Train, valid and test of these facts."""
+        try:
+            ratios = [float(share) for share in self.ratios.split(",")]
+        except ValueError:
+            raise UserError(f"--ratios: expected three numbers, got {self.ratios!r}") from None
+        if self.by_time is not None and self.by_entity:
+            raise UserError("--by-time and --by-entity are two ways to split; choose one")
+        if self.by_time is not None:
+            return split_by_time(facts, self.by_time, ratios)
+        by = split_by_entity if self.by_entity else split_facts
+        return by(facts, ratios, seed=self.seed)
+
+
+@app.command()
+@grouped
+def split(
+    dataset: Dataset,
+    out: Annotated[Path, typer.Argument(help="A folder for train, valid and test.")],
+    way: Way,
+    *,
+    to: Annotated[str, typer.Option("--to", help="Format of the files.")] = "jsonl",
+    columns: Columns = None,
+    data_dir: DataDir = None,
+    format: FormatName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Split facts into train, valid and test; no primary triple stands in two of them.
+
+    At random, valid and test name only what train names too.
+
+    Examples: `hyperfact split facts.jsonl mine`,
+    `hyperfact split facts.jsonl mine --by-time start --ratios 70,10,20`
+    """
+    found = way.split(read_noted(dataset, data_dir, format, columns=columns)[0].all)
+    paths = write(found, out, format=to)
+    if as_json:
+        sizes = {name: len(part) for name, part in found.items()}
+        print_json({"facts": sizes, "files": [str(path) for path in paths]})
+        return
+    rows = [(name, len(part), unseen_names(found, name)) for name, part in found.items()]
+    print_table(("split", "facts", "names not in train"), rows)
+    note(f"wrote {out}")

@@ -171,10 +171,10 @@ def config_show(
 
 def chosen_data(config: ExperimentConfig) -> "Splits":
     """The facts that a configuration names, with notes on stderr about how they were read."""
-    from hyperfact.cli.data import load_noted
+    from hyperfact.cli.data import load_split
 
     data = config.data
     if not data.dataset:
         raise UserError("no data: give --dataset, or set data.dataset in the configuration")
     folder = Path(data.data_dir) if data.data_dir is not None else None
-    return load_noted(data.dataset, folder, data.format, data.literals)
+    return load_split(data.dataset, folder, data.format, data.literals)

@@ -30,6 +30,9 @@ def report(
 
 def print_results(results: "Mapping[str, Evaluation]", *, by: Sequence[str] = ()) -> None:
     """The metrics of each split, the slices below them, what ties can change, and the protocol."""
+    if not results:
+        note("not evaluated: there are no valid or test facts")
+        return
     names = by or ("arity", "slot")
     rows: list[tuple[Any, ...]] = []
     for split, found in results.items():

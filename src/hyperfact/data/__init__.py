@@ -1,17 +1,19 @@
 """Files to facts and back: `load` a dataset by name or path, `write` one in any format.
 
-Order: audit, benchmarks, builder, bundle, stats, formats.
+Order: audit, benchmarks, builder, bundle, split, stats, formats.
 """
 
 import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from hyperfact.data.benchmarks import BENCHMARKS, locate
 from hyperfact.data.builder import LITERAL_POLICIES, FactBuilder, ReadReport
 from hyperfact.data.bundle import BUNDLED, bundled_files
-from hyperfact.data.formats import FORMATS, Format, find_format, recognise
+from hyperfact.data.formats import FORMATS, GUESSED, Format, find_format, recognise, with_columns
+from hyperfact.data.formats.headers import ROLES, asked_columns
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.system.source import Fault, Source
@@ -24,28 +26,44 @@ _ORDER = ("train", "valid", "test", "aux")
 
 
 def load(
-    source: str | Path,
+    source: Any,
     *,
     data_dir: str | Path | None = None,
     format: str | None = None,
     literals: str = "keep",
+    columns: str | Mapping[str, str] | None = None,
 ) -> Splits:
     """Load a dataset: a bundled or benchmark name, a file, or a folder with train/valid/test files.
 
     Args:
-        source: name or path.
+        source: name or path; or a table in memory, see `HKG.from_frame`.
         data_dir: where benchmarks lie; else `HYPERFACT_DATA`, else the cache.
         format: a name of `FORMATS`; recognised by content if not given.
         literals: `keep` them as entities of their own kind, `drop` them (counted), or `error`.
+        columns: of a table, as `"subject=person, relation=:worked at, object=company"` or a
+            mapping; further pairs `attribute=column` are the qualifiers, without them all others.
 
     Examples:
         >>> load("baseball").train[0].relation
         'all-star with'
     """
-    splits, report = read(source, data_dir=data_dir, format=format, literals=literals)
+    if not isinstance(source, str | Path):
+        return Splits({"train": _from_frame(source, columns or {})}, "frame")
+    splits, report = read(
+        source, data_dir=data_dir, format=format, literals=literals, columns=columns
+    )
+    for line in report.guesses:
+        logger.info("%s", line)
     for line in notes(report):
         logger.warning("%s: %s", splits.name, line)
     return splits
+
+
+def _from_frame(frame: Any, columns: str | Mapping[str, str]) -> HKG:
+    """The facts of a table in memory, with columns as they are named for one in a file."""
+    asked = asked_columns(columns)
+    triple = {role: asked.pop(role, role) for role in ROLES}
+    return HKG.from_frame(frame, **triple, qualifiers=asked or None)
 
 
 def read(
@@ -54,22 +72,35 @@ def read(
     data_dir: str | Path | None = None,
     format: str | None = None,
     literals: str = "keep",
+    columns: str | Mapping[str, str] | None = None,
 ) -> tuple[Splits, ReadReport]:
     """`load`, with a report of what was dropped and noticed."""
     if literals not in LITERAL_POLICIES:
         raise UnknownNameError("policy for literals", literals, LITERAL_POLICIES)
     name, files, known = find_files(source, data_dir)
-    chosen = find_format(format) if format is not None else known
+    chosen = _named_format(format, columns) or known
     builder = FactBuilder(literals=literals)
     for split, path in files.items():
         file = Source(path)
-        reader = chosen or recognise(file)
+        reader = chosen or recognise(file, like=builder.formats)
         builder.begin(split, typed=reader.typed)
+        builder.formats.append(reader.name)
+        if chosen is None and reader.name in GUESSED:
+            builder.tell(f"read {path} as {reader.name}, {reader.title}")
         try:
             reader.read(file, builder)
         except Fault as fault:  # of a format without lines
             raise FormatError(path, None, str(fault)) from None
     return builder.finish(name)
+
+
+def _named_format(format: str | None, columns: str | Mapping[str, str] | None) -> Format | None:
+    """The format that was asked for, if any; columns ask for a table."""
+    if not columns:
+        return find_format(format) if format is not None else None
+    if format not in {None, "table"}:
+        raise UserError(f"columns are of a table, and not of the format {format!r}")
+    return with_columns(columns)
 
 
 def notes(report: ReadReport) -> list[str]:
@@ -152,12 +183,16 @@ def write(
 def format_of_path(path: Path) -> Format:
     """The format that the ending of a path means; ours if it has none."""
     suffix = Source(path).suffix
-    for format in FORMATS.values():
-        if suffix == format.suffix and suffix not in {".txt", ".json"}:
-            return format
     if not suffix:
         return FORMATS["jsonl"]
-    raise UserError(f"{path}: several formats end in {suffix!r}; name one with --to")
+    if suffix == ".tsv":
+        return FORMATS["table"]
+    fitting = [format for format in FORMATS.values() if format.suffix == suffix]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = ", ".join(format.name for format in fitting or FORMATS.values())
+    several = "several formats end" if fitting else "no format ends"
+    raise UserError(f"{path}: {several} in {suffix!r}; name one with --to ({names})")
 
 
 __all__ = ["FormatError", "find_files", "load", "notes", "read", "split_files", "write"]

@@ -41,6 +41,8 @@ class ReadReport:
     repeated_facts: int = 0
     repeated_qualifiers: int = 0
     warnings: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()  # of the files, each once
+    guesses: tuple[str, ...] = ()  # how files were read that do not say it themselves
 
 
 class _Names(dict[str, int]):
@@ -106,6 +108,8 @@ class FactBuilder:
         self.derived: dict[str, tuple[Derived, list[Derived], str]] = {}  # of n-ary relations
         self.place = ""
         self.warnings: list[str] = []
+        self.guesses: list[str] = []
+        self.formats: list[str] = []
         self._splits: dict[str, _Rows] = {}
         self._rows = _Rows()
         self._block = _Block()
@@ -184,6 +188,10 @@ class FactBuilder:
         """Something that the user should know and that does not stop the reading."""
         self.warnings.append(text)
 
+    def tell(self, text: str) -> None:
+        """How a file is read that could have been meant otherwise."""
+        self.guesses.append(text)
+
     def finish(self, name: str) -> tuple[Splits, ReadReport]:
         """The dataset over vocabularies in name order, and what happened on the way."""
         self._flush()
@@ -215,6 +223,8 @@ class FactBuilder:
             repeated_facts=sum(len(p.repeats.facts) for p in parts.values()),
             repeated_qualifiers=sum(p.repeats.qualifiers for p in parts.values()),
             warnings=tuple(self.warnings),
+            formats=tuple(dict.fromkeys(self.formats)),
+            guesses=tuple(self.guesses),
         )
         return Splits(parts, name), report
 

@@ -17,6 +17,7 @@ from hyperfact.errors import DataError
 from hyperfact.graph.columns import Columns, Repeats, canonical, check_ids, used
 from hyperfact.graph.facts import Fact, Vocabulary, name_order
 from hyperfact.graph.fingerprints import digest_of, fact_hashes, name_hashes
+from hyperfact.graph.frames import frame_facts, make_frame
 from hyperfact.graph.ragged import Ids, Places, group, offsets_of, owners_of
 
 __all__ = ["HKG", "Columns", "Splits", "union"]
@@ -61,6 +62,31 @@ class HKG:
             _ids([e.id(v, "entity") for _, v in pairs]),
         )
         return cls.from_columns(e, r, columns)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        subject: str = "subject",
+        relation: str = "relation",
+        object: str = "object",
+        qualifiers: Sequence[str] | Mapping[str, str] | None = None,
+    ) -> "HKG":
+        """From a table in memory (pandas, polars, Arrow, a list of dicts), a fact for each row.
+
+        Args:
+            frame: the table; a cell that is None, NaN or empty is no qualifier.
+            subject: its column; `:text` is the same in every row.
+            relation: its column, or the `:text` of every row.
+            object: its column, or the `:text` of every row.
+            qualifiers: columns, or attribute to column; all others if None.
+        """
+        return cls.from_facts(frame_facts(frame, (subject, relation, object), qualifiers))
+
+    def to_frame(self, kind: str = "pandas") -> Any:
+        """As a table with a column for each attribute: `pandas`, `polars`, `arrow` or `rows`."""
+        return make_frame(list(self), kind)
 
     # -- size -------------------------------------------------------------------------------------
 

@@ -205,3 +205,34 @@ def test_a_refused_literal_of_a_format_without_lines_is_an_error_of_the_file(
     capsys.readouterr()
     assert run("stats", str(tmp_path / "a.parquet"), "--literals", "error") == 2
     assert "a.parquet: the literal '+5'" in capsys.readouterr().err
+
+
+TABLE = 'person;company;start\n"Ada; the first";Atlas;2019\nBen;Atlas;\n'
+COLUMNS = "subject=person, relation=:worked at, object=company, since=start"
+
+
+def test_a_table_is_converted_by_its_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, target = tmp_path / "people.csv", tmp_path / "facts.jsonl"
+    path.write_text(TABLE)
+    assert run("convert", str(path), str(target)) == 2
+    assert "looks like a table with the header person, company, start" in capsys.readouterr().err
+    assert run("convert", str(path), str(target), "--columns", COLUMNS) == 0
+    assert f"read {path} as table: subject = person, relation = :wo" in capsys.readouterr().err
+    assert run("show", str(target), "Atlas") == 0
+    assert "Ada; the first | worked at | Atlas | since = 2019" in capsys.readouterr().out
+    assert run("stats", str(path), "--columns", COLUMNS, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["format"] == "table"
+
+
+def test_split_writes_three_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("split", "baseball", str(tmp_path / "out"), "--json", "--ratios", "70,10,20") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["facts"] == {"train": 16977, "valid": 2425, "test": 4850}
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        *("test.jsonl", "train.jsonl", "valid.jsonl")
+    ]
+    assert run("split", "baseball", str(tmp_path / "b"), "--by-time", "year", "--by-entity") == 2
+    assert run("split", "baseball", str(tmp_path / "b"), "--ratios", "80;20") == 2
+    assert not (tmp_path / "b").exists()

@@ -1,4 +1,4 @@
-"""RDF, Wikidata, KGTK and HIF under noise, and their wrong files through the command line."""
+"""RDF, Wikidata, KGTK, HIF and tables under noise, and wrong files through the command line."""
 
 import json
 import random
@@ -11,7 +11,14 @@ from hyperfact.data import load, write
 from hyperfact.data.formats import FORMATS
 from hyperfact.errors import DataError, FormatError
 from tests.support.memory import read_or_refuse
-from tests.unit.data import test_hif, test_kgtk, test_rdf, test_rdf_malformed, test_wikidata
+from tests.unit.data import (
+    test_hif,
+    test_kgtk,
+    test_rdf,
+    test_rdf_malformed,
+    test_table,
+    test_wikidata,
+)
 
 LINES = (
     test_rdf.GOOD
@@ -25,6 +32,7 @@ SEEDS = {
     "trig": "PREFIX : <x:>\n:g { :s :r :o {| :a :v |} . }\n:s :q [ :p 5 ] .\n",
     "wikidata": f"{json.dumps(test_wikidata.WRITER)}\n" * 2,
     "kgtk": test_kgtk.SAMPLE,
+    "table": test_table.SAMPLE,
     "hif": test_hif.document_lines(*test_hif.GOOD, *test_hif.OTHER),
 }
 BITS = ["\t", "\n", "\r", '"', "<", ">", "<<(", ")>>", "{|", "|}", "~", "_:", "\\u", "\\", "{", "}",
@@ -68,6 +76,7 @@ WRONG = {
     "turtle": [test_rdf_malformed.PREFIX + text for text in test_rdf_malformed.WRONG_TURTLE],
     "kgtk": [f"{test_kgtk.HEADER}{line}\n" for line in test_kgtk.WRONG_LINES[:40]],
     "wikidata": ['{"id": 5}', '{"id": "Q1", "claims": 5}', "[\n5\n]", '{"entities": 5}', "x", "{"],
+    "table": [f"{test_table.SAMPLE}{line}\n" for line in test_table.WRONG_LINES],
     "hif": ["{}", "x", '{"incidences": 5}', '{"incidences": [{"edge": 1, "node": 2}]}'],
 }
 

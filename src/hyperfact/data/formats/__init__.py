@@ -1,11 +1,11 @@
 """Every file format that hyperfact reads and writes, in the order in which they are recognised.
 
-Order: format, json_rows, literal_forms, rdf_facts, json_document, nary, own, parquet, rdf_stream,
-roles, separated, wikidata_values, hif, hynt, keyed_json, kgtk_values, nary_int, rdf_lines,
-wikidata, kgtk, rdf.
+Order: format, headers, json_rows, literal_forms, rdf_facts, json_document, nary, own, parquet,
+rdf_stream, roles, separated, table, wikidata_values, hif, hynt, keyed_json, kgtk_values, nary_int,
+rdf_lines, wikidata, kgtk, rdf.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from hyperfact.data.formats.format import Format
 from hyperfact.data.formats.hif import HIF
@@ -19,6 +19,7 @@ from hyperfact.data.formats.parquet import PARQUET
 from hyperfact.data.formats.rdf import NQUADS, NTRIPLES, TRIG, TURTLE
 from hyperfact.data.formats.roles import ROLES
 from hyperfact.data.formats.separated import STARE, TAB
+from hyperfact.data.formats.table import TABLE, header_in_doubt, with_columns
 from hyperfact.data.formats.wikidata import WIKIDATA
 from hyperfact.errors import FormatError, UnknownNameError
 from hyperfact.system.source import Source
@@ -44,10 +45,24 @@ FORMATS: Mapping[str, Format] = {
         ROLES,
         NARY_INSTANCE,
         NARY_INT,
+        TABLE,
         NARY,
         TAB,
         STARE,
     )
+}
+
+#: Bare fields, which other files may look like; so the reading says what it took them for.
+GUESSED = ("nary", "tab", "stare")
+_JSON = ("jsonl", "gran", "nalp", "hinge", "wikidata", "hif")
+_RDF = ("ntriples", "nquads", "turtle", "trig")
+_MEANT = {  # by how a file begins, or what its first line holds
+    **dict.fromkeys(("{", "["), _JSON),
+    **dict.fromkeys(("<", "_:", "@", "PREFIX", "BASE"), _RDF),
+    "\t": ("table", "tab", "nary", "kgtk", "hynt", "roles", "nary-int"),
+    ",": ("table", "stare"),
+    ";": ("table",),
+    " ": ("nary", "nary-instance"),
 }
 
 
@@ -58,18 +73,45 @@ def find_format(name: str) -> Format:
     return FORMATS[name]
 
 
-def recognise(source: Source) -> Format:
-    """The format of a file, by its content."""
+def recognise(source: Source, *, like: Collection[str] = ()) -> Format:
+    """The format of a file, by its content.
+
+    Args:
+        source: the file.
+        like: formats of other files of the dataset; one of them settles a doubt.
+    """
     if not source.head:
         raise FormatError(source.path, None, "the file is empty; name its format with --format")
-    for format in FORMATS.values():
-        if format.recognises(source):
-            return format
-    raise FormatError(
-        source.path,
-        1,
-        f"the format is not recognised; name it with --format ({', '.join(FORMATS)})",
+    found = next((format for format in FORMATS.values() if format.recognises(source)), None)
+    if found is None or found.name in GUESSED:
+        header = header_in_doubt(source)
+        if header is not None and (found is None or found.name not in like):
+            raise FormatError(source.path, 1, _doubt(header, found))
+    if found is None:
+        names = ", ".join(could_be(source))
+        reason = f"the format is not recognised; name it with --format ({names})"
+        raise FormatError(source.path, 1, reason)
+    return found
+
+
+def could_be(source: Source) -> Sequence[str]:
+    """The formats that a file may be meant to have."""
+    line = source.sample[0] if source.sample else ""
+    begins = (names for mark, names in _MEANT.items() if mark.strip() and line.startswith(mark))
+    holds = (names for mark, names in _MEANT.items() if mark in "\t,; " and mark in line)
+    return next(begins, None) or next(holds, None) or list(FORMATS)
+
+
+def _doubt(header: Sequence[str], found: Format | None) -> str:
+    subject, obj = header[:2]
+    table = (
+        f"a table with the header {', '.join(header)[:200]} (name its columns: hyperfact convert "
+        f'FILE OUT --columns "subject={subject}, relation=:…, object={obj}")'
     )
+    if found is None:
+        return f"this looks like {table}"
+    name = found.name
+    return f"this may be {table} or {name}, {found.title} (then: --format {name})"
 
 
-__all__ = ["FORMATS", "Format", "find_format", "recognise"]
+__all__ = ["FORMATS", "GUESSED", "Format", "could_be", "find_format", "recognise", "with_columns"]

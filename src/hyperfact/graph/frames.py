@@ -1,0 +1,118 @@
+"""Facts as a table in memory: pandas, polars, Arrow, or a list of dicts; none is imported unasked.
+
+A row is a fact. A cell that is None, NaN or empty is no qualifier, a list in a cell is several.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from hyperfact.errors import DataError, MissingExtraError, UnknownNameError
+from hyperfact.graph.facts import Fact
+
+TRIPLE = ("subject", "relation", "object")
+_MAKERS = {
+    "pandas": ("pandas", "DataFrame"),
+    "polars": ("polars", "DataFrame"),
+    "arrow": ("pyarrow", "table"),
+}
+_Cells = dict[str, list[Any]]  # column -> a value for each row
+
+
+def frame_facts(
+    frame: Any, triple: Sequence[str], qualifiers: Sequence[str] | Mapping[str, str] | None
+) -> Iterator[Fact]:
+    """The facts of a frame.
+
+    Args:
+        frame: a DataFrame of pandas or polars, an Arrow table, a list of dicts.
+        triple: the columns of subject, relation and object; `:text` is the same in every row.
+        qualifiers: their columns, or attribute to column; all other columns if None.
+    """
+    cells = _cells(frame)
+    rows = len(next(iter(cells.values()), []))
+    s, r, o = (_column(cells, name, rows) for name in triple)
+    if qualifiers is None:
+        qualifiers = [name for name in cells if name not in triple]
+    named = qualifiers if isinstance(qualifiers, Mapping) else {name: name for name in qualifiers}
+    columns = {attribute: _column(cells, name, rows) for attribute, name in named.items()}
+    for i in range(rows):
+        pairs = [(a, value) for a, column in columns.items() for value in _texts(column[i])]
+        parts = [_texts(column[i]) for column in (s, r, o)]
+        if any(len(part) != 1 for part in parts):
+            raise DataError(f"row {i} of the frame: subject, relation and object must be one each")
+        yield Fact(*(part[0] for part in parts), tuple(pairs))
+
+
+def make_frame(facts: Sequence[Fact], kind: str) -> Any:
+    """These facts with a column for each attribute: a list where a fact has several values."""
+    counts: dict[str, int] = {}
+    for fact in facts:
+        names = [name for name, _ in fact.qualifiers]
+        counts.update((name, max(names.count(name), counts.get(name, 0))) for name in names)
+    taken = [name for name in counts if name in TRIPLE]
+    if taken:
+        raise DataError(f"the attribute {taken[0]!r} has the name of another column")
+    cells: _Cells = {name: [getattr(fact, name) for fact in facts] for name in TRIPLE}
+    for name, most in counts.items():
+        values = [[v for a, v in fact.qualifiers if a == name] for fact in facts]
+        cells[name] = values if most > 1 else [found[0] if found else None for found in values]
+    return _maker(kind)(cells)
+
+
+def _maker(kind: str) -> Callable[[_Cells], Any]:
+    if kind == "rows":
+        return _rows
+    if kind not in _MAKERS:
+        raise UnknownNameError("kind of frame", kind, [*_MAKERS, "rows"])
+    package, name = _MAKERS[kind]
+    try:
+        maker: Callable[[_Cells], Any] = getattr(import_module(package), name)
+    except ImportError:
+        raise MissingExtraError(package, "frames", f"a frame of {package}") from None
+    return maker
+
+
+def _rows(cells: _Cells) -> list[dict[str, Any]]:
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+
+
+def _cells(frame: Any) -> _Cells:
+    """The columns of a frame as lists."""
+    if isinstance(frame, Sequence) and all(isinstance(row, Mapping) for row in frame):
+        names = dict.fromkeys(str(name) for row in frame for name in row)
+        return {name: [row.get(name) for row in frame] for name in names}
+    names = getattr(frame, "column_names", getattr(frame, "columns", None))
+    if names is None:
+        raise DataError(
+            f"a {type(frame).__name__} is no frame: expected pandas, polars, Arrow or dicts"
+        )
+    return {str(name): _values(frame[name]) for name in names}
+
+
+def _values(column: Any) -> list[Any]:
+    for method in ("to_pylist", "to_list", "tolist"):  # of Arrow, polars and pandas, numpy
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(column)
+
+
+def _column(cells: _Cells, name: str, rows: int) -> Sequence[Any]:
+    if name in cells:
+        return cells[name]
+    if name.startswith(":") and len(name) > 1:
+        return [name[1:]] * rows
+    raise UnknownNameError("column", name, cells)
+
+
+def _texts(value: Any) -> list[str]:
+    """The names in a cell."""
+    if isinstance(value, str):
+        return [value] if value else []
+    if isinstance(value, list | tuple) or hasattr(value, "tolist"):
+        return [text for one in list(value) for text in _texts(one)]
+    if value is None or str(value) in {"nan", "NaT", "<NA>"}:
+        return []
+    if isinstance(value, float) and value.is_integer():  # numbers turn to floats beside a gap
+        return [str(int(value))]
+    return [str(value)]
