@@ -143,8 +143,7 @@ def complete(
         restrict_range=not any_name,
     )
     if as_json:
-        counts = {"questions": found.questions, "possible": found.possible, "scored": found.scored}
-        print_json({**counts, "proposals": [p.as_dict() for p in found.proposals]})
+        print_json(found.as_dict())
         return
     print_table(
         ("probability", "fact"), [(f"{p.probability:.3f}", str(p.fact)) for p in found.proposals]

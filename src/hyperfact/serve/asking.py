@@ -7,6 +7,7 @@ from hyperfact.errors import UserError
 from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import Question
+from hyperfact.graph.syntax import BLANK
 from hyperfact.predict import Predictor, RelationQuestion, write_any
 from hyperfact.predict.answers import Known, Request
 from hyperfact.predict.questions import AnyQuestion
@@ -24,7 +25,7 @@ class State:
     question: str = ""
     k: int = 10
     known: Known = "mark"
-    in_range: bool = False
+    any_name: bool = False  # also those whom training never shows in the asked role
     answer: str | None = None
     answer_id: int | None = None
     changes: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class State:
             question=one.get("q", "").strip(),
             k=_number(one.get("k") or "10", "k", 1, MOST),
             known=known,  # type: ignore[arg-type]  # checked above
-            in_range=one.get("range") == "1",
+            any_name=one.get("any") == "1",
             answer=one.get("answer"),
             answer_id=_number(one["answer_id"], "answer_id", 0, 2**31)
             if "answer_id" in one
@@ -55,7 +56,7 @@ class State:
     @property
     def request(self) -> Request:
         """How the question is to be answered."""
-        return Request(self.k, self.known, self.in_range)
+        return Request(self.k, self.known, not self.any_name)
 
     def pairs(self) -> list[tuple[str, Value]]:
         """The query of the address that `read` reads back."""
@@ -63,7 +64,7 @@ class State:
             ("q", self.question or None),
             ("k", self.k if self.k != 10 else None),
             ("known", self.known if self.known != "mark" else None),
-            ("range", 1 if self.in_range else None),
+            ("any", 1 if self.any_name else None),
             *(("change", change) for change in self.changes),
             ("answer", self.answer),
             ("answer_id", self.answer_id),
@@ -145,6 +146,19 @@ def _row(number: int, attribute: str | None, value: str | None) -> tuple[Field, 
         _field(f"a{number}", f"attribute {number}", "relation", attribute),
         _field(f"v{number}", f"value {number}", "entity", value),
     )
+
+
+def form_of_text(text: str) -> Form:
+    """The fields that hold a text which is no question, as far as it goes; nothing is refused."""
+    parts = [part.strip() for part in text.split("|")][: 3 + QUALIFIERS]
+    names = [None if part == BLANK else part for part in (*parts, "", "", "")[:3]]
+    pairs = []
+    for part in parts[3:]:
+        sides = [side.strip() for side in (*part.split("=", 1), "")[:2]]
+        pairs.append(tuple(None if side == BLANK else side for side in sides))
+    if names[2] == "" and None not in (*names, *(side for pair in pairs for side in pair)):
+        names[2] = None
+    return form_of(question_of(*names, tuple(pairs)))  # type: ignore[arg-type]  # pairs of two
 
 
 def question_of_form(params: Mapping[str, str], predictor: Predictor) -> str:
