@@ -229,7 +229,10 @@ def blanked(fact: Fact) -> dict[str, str]:
 
 
 def examples(splits: Splits, count: int = 4) -> list[AnyQuestion]:
-    """Questions to begin with, about facts that were held out, with the blank in turn elsewhere."""
+    """Questions to begin with, about facts that were held out, with the blank in turn elsewhere.
+
+    The first of them leaves all qualifiers out, as people do.
+    """
     source = next((part for part in (splits.test, splits.valid) if len(part)), splits.all)
     turns = ("o", "v1", "s", "r")
     found = []
@@ -242,7 +245,7 @@ def examples(splits: Splits, count: int = 4) -> list[AnyQuestion]:
                 None if field == "s" else fact.subject,
                 None if field == "r" else fact.relation,
                 None if field in ("o", "v1") else fact.object,
-                pairs,
+                pairs if found else (),
             )
         found.append(question)
     return found

@@ -219,6 +219,7 @@ def test_a_question_is_asked_without_script(browser: Browser, site: str) -> None
         page.get_by_role("link", name="Why?").last.click()
         expect(page.locator("#why-title")).to_be_in_viewport()
         page.goto(site + HOME + "?q=player%201%20%7C%20plays%20for%20%7C%20%3F")
+        page.get_by_text("+ another qualifier").click()
         page.get_by_label("attribute", exact=True).last.fill("position")
         page.get_by_label("value", exact=True).last.fill("goal")
         page.get_by_role("button", name="See the answers move").click()
