@@ -150,15 +150,17 @@ def _row(number: int, attribute: str | None, value: str | None) -> tuple[Field, 
 
 def form_of_text(text: str) -> Form:
     """The fields that hold a text which is no question, as far as it goes; nothing is refused."""
-    parts = [part.strip() for part in text.split("|")][: 3 + QUALIFIERS]
-    names = [None if part == BLANK else part for part in (*parts, "", "", "")[:3]]
-    pairs = []
-    for part in parts[3:]:
-        sides = [side.strip() for side in (*part.split("=", 1), "")[:2]]
-        pairs.append(tuple(None if side == BLANK else side for side in sides))
-    if names[2] == "" and None not in (*names, *(side for pair in pairs for side in pair)):
-        names[2] = None
-    return form_of(question_of(*names, tuple(pairs)))  # type: ignore[arg-type]  # pairs of two
+
+    def name(part: str) -> str | None:
+        return None if part.strip() == BLANK else part.strip()
+
+    parts = text.split("|")[: 3 + QUALIFIERS]
+    subject, relation, obj = (name(part) for part in (*parts, "", "", "")[:3])
+    sides = [part.partition("=") for part in parts[3:]]
+    pairs = tuple((name(attribute), name(value)) for attribute, _, value in sides)
+    if not obj and None not in (subject, relation, *(one for pair in pairs for one in pair)):
+        obj = None
+    return form_of(question_of(subject, relation, obj, pairs))
 
 
 def question_of_form(params: Mapping[str, str], predictor: Predictor) -> str:
@@ -235,7 +237,7 @@ def examples(splits: Splits, count: int = 4) -> list[AnyQuestion]:
     """
     source = next((part for part in (splits.test, splits.valid) if len(part)), splits.all)
     turns = ("o", "v1", "s", "r")
-    found = []
+    found: list[AnyQuestion] = []
     for fact, field in zip(_different(source, count), turns * count, strict=False):
         pairs = fact.qualifiers
         if field == "v1" and pairs:

@@ -313,7 +313,7 @@ def test_a_score_that_is_no_number_is_refused(predictor: Predictor) -> None:
     broken.entities[3] = float("nan")
     scorer = Scorer(predictor.scorer.decoder, broken, "float32")
     other = Predictor(predictor.config, predictor.splits, scorer=scorer)
-    other._calibrations.update(entity=None, partial=None)
+    other._calibrations.update({"entity": None, "partial": None})
     with pytest.raises(NumericalError):
         other.ask("player 1 | lives in | ?")
 

@@ -17,9 +17,12 @@ from hyperfact.serve.asking import examples
 from tests.support import ROOT
 from tests.support.baseball import careers, demo
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-_SPACED = re.compile(r"\s*\n\s*")
-_QUOTED = re.compile(r'"([^"]*? \| [^"]*?)"|\?q=([^&\n]*)')
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").glob("*.py")),
+]
+_EDGES = re.compile(r"[\"`&\n]|[?]q=")  # what stands around a question
 
 
 def is_asked_of_baseball(text: str, predictor: Predictor) -> bool:
@@ -32,12 +35,10 @@ def is_asked_of_baseball(text: str, predictor: Predictor) -> bool:
 
 
 def shown() -> list[str]:
-    """The questions of all pages, of the help of the commands, and of the demo."""
+    """The questions of all pages and examples, of the help of the commands, and of the demo."""
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
     texts += [function.__doc__ or "" for function in vars(commands).values() if callable(function)]
-    quoted = {
-        (a or b).strip() for text in texts for a, b in _QUOTED.findall(_SPACED.sub(" ", text))
-    }
+    quoted = {piece.strip() for text in texts for piece in _EDGES.split(text) if " | " in piece}
     return sorted({*quoted, *QUESTIONS})
 
 
