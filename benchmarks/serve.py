@@ -11,13 +11,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
 from benchmarks import predict
 from benchmarks.measure import row
 from hyperfact.predict import Predictor
+from hyperfact.predict.fitting import Kind
 from hyperfact.serve.batching import to_json
 
 JF17K = predict.Size(28_645, 501, {"train": 61_104, "valid": 15_275, "test": 24_568})
@@ -28,8 +29,8 @@ def stored_run(folder: Path) -> Path:
     """An untrained run of JF17K's size."""
     path = predict.stored_run(folder, "mdistmult", JF17K)
     predictor = Predictor.load(path)
-    predictor.calibration("entity")
-    predictor.calibration("relation")
+    for kind in get_args(Kind):
+        predictor.calibration(kind)
     return path
 
 

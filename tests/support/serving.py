@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 from urllib.parse import quote
 
 import psutil
 
 from hyperfact.predict import Predictor
+from hyperfact.predict.fitting import Kind
 from tests.support.runs import folder, league, league_run
 
 QUESTION = "player 1 | lives in | ?"
@@ -72,8 +73,8 @@ class Running:
 def league_path() -> Path:
     """A trained run that answers from its own directory."""
     predictor = Predictor.load(league_run(), splits=league())
-    predictor.calibration("entity")
-    predictor.calibration("relation")
+    for kind in get_args(Kind):
+        predictor.calibration(kind)
     return league_run()
 
 

@@ -19,6 +19,13 @@ def print_answers(answers: "Answers") -> None:
     print_table(("rank", "answer", "score", "probability", "known in"), rows)
     kind = "probabilities are calibrated" if answers.calibrated else "not calibrated"
     note(f"{answers.candidates:,} candidates; {kind}")
+    print_notes(answers)
+
+
+def print_notes(answers: "Answers") -> None:
+    """What to know before one trusts them, beside the output."""
+    for line in answers.notes:
+        note(line)
 
 
 def print_explanation(found: "Explanation") -> None:
@@ -28,7 +35,7 @@ def print_explanation(found: "Explanation") -> None:
     place = found.place
     print_text(
         f"{write_any(found.question)}\n? = {found.answer}: rank {place.rank:g} of "
-        f"{place.candidates:,} (known answers aside), probability {place.probability:.3f}\n\n"
+        f"{place.candidates:,}, probability {place.probability:.3f}\n\n"
         "Without each known part:\n"
     )
     print_table(
@@ -70,3 +77,4 @@ def print_moves(found: "WhatIf") -> None:
         for m in found.moves
     ]
     print_table(("before", "after", "rise", "probability", "then", "answer"), rows)
+    print_notes(found.after)

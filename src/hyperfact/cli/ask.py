@@ -37,7 +37,10 @@ KnownWay = Annotated[
 ]
 Range = Annotated[
     bool,
-    typer.Option("--range", help="Only candidates that training facts show in the asked role."),
+    typer.Option(
+        "--range/--any-name",
+        help="Only candidates that training facts show in the asked role, or everybody.",
+    ),
 ]
 
 
@@ -64,7 +67,7 @@ def predict(
     *,
     k: Count = 10,
     known: KnownWay = "mark",
-    restrict_range: Range = False,
+    restrict_range: Range = True,
     batch: Annotated[
         Path | None, typer.Option(help="A CSV, JSONL or Parquet file with a column 'question'.")
     ] = None,
@@ -116,8 +119,9 @@ def complete(
     relation: Annotated[str | None, typer.Option(help="Only facts of this relation.")] = None,
     budget: Annotated[int, typer.Option(min=1, help="Candidates to score at most.")] = 10_000_000,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many facts.")] = 20,
-    any_candidate: Annotated[
-        bool, typer.Option("--any", help="Also candidates never seen in the asked role.")
+    any_name: Annotated[
+        bool,
+        typer.Option("--any-name", "--any", help="Also candidates never seen in the asked role."),
     ] = False,
     data_dir: DataDir = None,
     threads: Threads = None,
@@ -136,11 +140,10 @@ def complete(
         relation=relation,
         budget=budget,
         limit=limit,
-        restrict_range=not any_candidate,
+        restrict_range=not any_name,
     )
     if as_json:
-        counts = {"questions": found.questions, "possible": found.possible, "scored": found.scored}
-        print_json({**counts, "proposals": [p.as_dict() for p in found.proposals]})
+        print_json(found.as_dict())
         return
     print_table(
         ("probability", "fact"), [(f"{p.probability:.3f}", str(p.fact)) for p in found.proposals]
@@ -165,6 +168,8 @@ def explain_(
             "--measure", help="Hide each supporting fact in turn; takes an encoding each."
         ),
     ] = False,
+    known: KnownWay = "mark",
+    restrict_range: Range = True,
     data_dir: DataDir = None,
     threads: Threads = None,
     as_json: AsJson = False,
@@ -173,10 +178,12 @@ def explain_(
 
     Example: `hyperfact explain runs/b "Hank Aaron | played for | ?" "Atlanta Braves"`
     """
+    from hyperfact.predict.answers import Request
     from hyperfact.predict.explain import explain
 
+    request = Request(known=known, restrict_range=restrict_range)  # type: ignore[arg-type]  # checked there
     predictor = load_predictor(path, data_dir, threads)
-    found = explain(predictor, question, answer, count=count, measure=measure)
+    found = explain(predictor, question, answer, count=count, measure=measure, request=request)
     if as_json:
         print_json(found.as_dict())
     else:
@@ -210,6 +217,7 @@ def whatif(
     *,
     k: Count = 10,
     known: KnownWay = "mark",
+    restrict_range: Range = True,
     data_dir: DataDir = None,
     threads: Threads = None,
     as_json: AsJson = False,
@@ -222,7 +230,8 @@ def whatif(
     from hyperfact.predict.whatif import whatif as ask_twice
 
     predictor = load_predictor(path, data_dir, threads)
-    found = ask_twice(predictor, question, changes, k=k, known=known)  # type: ignore[arg-type]
+    way: Any = known  # checked there
+    found = ask_twice(predictor, question, changes, k=k, known=way, restrict_range=restrict_range)
     if as_json:
         print_json(found.as_dict())
         return

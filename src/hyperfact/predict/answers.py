@@ -18,7 +18,7 @@ class Request:
 
     k: int = 10
     known: Known = "mark"
-    restrict_range: bool = False
+    restrict_range: bool = True  # only those whom training facts show in the asked role
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -67,11 +67,25 @@ class Answers(Sequence[Answer]):
     where: tuple[tuple[str, ...], ...]
     candidates: int  # how many were ranked
     calibrated: bool  # whether a temperature was fitted on validation facts
+    seen_shape: bool  # whether a training fact has this relation and at least these attributes
+    seen_role: bool  # whether training facts show anybody in the asked role, where that is asked
 
     @property
     def question(self) -> AnyQuestion:
         """The question as it was asked."""
         return self.asked.question
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know before one trusts these answers, a line each."""
+        found = []
+        if not self.seen_shape:
+            found.append(
+                "training saw no fact with this relation and these attributes; this is a guess"
+            )
+        if not self.seen_role:
+            found.append("training saw nobody in the asked role, so that everybody is a candidate")
+        return found
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -106,6 +120,8 @@ class Answers(Sequence[Answer]):
             "question": write_any(self.question),
             "candidates": self.candidates,
             "calibrated": self.calibrated,
+            "seen_shape": self.seen_shape,
+            "seen_role": self.seen_role,
             "answers": [answer.as_dict() for answer in self],
         }
 
@@ -116,4 +132,4 @@ class Answers(Sequence[Answer]):
             f"  {a.rank:>3}  {a.probability:.3f}  {a.name}{mark}"
             for a, mark in zip(self, marks, strict=True)
         ]
-        return "\n".join([head, *rows])
+        return "\n".join([head, *rows, *(f"  ({note})" for note in self.notes)])

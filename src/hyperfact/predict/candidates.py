@@ -1,4 +1,7 @@
-"""From scores to ranked answers: who competes, at which rank, with which probability."""
+"""From scores to ranked answers: who competes, at which rank, with which probability.
+
+A list of answers and the place of one answer go the same way, so that their numbers are the same.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,10 +60,13 @@ def forbid_others(scores: Tensor, known: KnownRows, answers: Tensor) -> None:
     scores.scatter_(1, answers[:, None], right)
 
 
-def restrict(scores: Tensor, knowledge: Knowledge, questions: Sequence[QuestionIds]) -> None:
-    """Only those who were seen in the asked role stay candidates."""
-    for row, question in zip(scores, questions, strict=True):
-        row.masked_fill_(~knowledge.in_range(question), _NONE)
+def restrict(scores: Tensor, knowledge: Knowledge, questions: Sequence[QuestionIds]) -> list[bool]:
+    """Only those who were seen in the asked role stay candidates; False where nobody was."""
+    ranges = [knowledge.in_range(question) for question in questions]
+    for row, mask in zip(scores, ranges, strict=True):
+        if mask is not None:
+            row.masked_fill_(~mask, _NONE)
+    return [mask is not None for mask in ranges]
 
 
 @dataclass(frozen=True)
@@ -123,8 +129,7 @@ def rank(
     """
     ids = [question.ids for question in questions]
     known = knowledge.known(ids)
-    if request.restrict_range:
-        restrict(scores, knowledge, ids)
+    seen = restrict(scores, knowledge, ids) if request.restrict_range else [True] * len(ids)
     if request.known == "remove":
         forbid(scores, known)
     softmax = Softmax.of(scores, fitted)
@@ -141,7 +146,9 @@ def rank(
             softmax.probabilities(row, values),
             where[row],
             softmax.counts[row],
-            fitted is not None,
+            calibrated=fitted is not None,
+            seen_shape=knowledge.shapes.seen(ids[row]),
+            seen_role=seen[row],
         )
         for row, (found, ranks, values) in enumerate(chosen)
     ]
@@ -190,9 +197,9 @@ def _known_ones(scores: Tensor, known: Array, k: int) -> Chosen:
 
 @dataclass(frozen=True)
 class Place:
-    """Where one answer stands, ranked as `evaluate` ranks: other known answers do not compete."""
+    """Where one answer stands."""
 
-    rank: float  # 1 + rivals above + half of the equal ones
+    rank: float
     candidates: int
     score: float
     probability: float
@@ -200,17 +207,48 @@ class Place:
 
 @dataclass(frozen=True)
 class FilteredRanking:
-    """How one answer to one question is placed, by whatever scores."""
+    """One answer among everybody but other known answers, as `evaluate` ranks."""
 
     answer: int
     known: KnownRows  # of this question alone
     fitted: Calibration | None
 
     def place(self, scores: Tensor) -> Place:
-        """Where the answer stands among these scores, which stay as they are."""  # (candidates,)
+        """Where the answer stands: 1 + rivals above + half of the equal ones."""  # (candidates,)
         one = refuse_unusable(scores)[None].clone()
         forbid_others(one, self.known, torch.tensor([self.answer]))
         softmax, score = Softmax.of(one, self.fitted), one[0, self.answer]
         above, equal = int((one > score).sum()), int((one == score).sum()) - 1
         (probability,) = softmax.probabilities(0, score[None].numpy()).tolist()
         return Place(1.0 + above + 0.5 * equal, softmax.counts[0], float(score), probability)
+
+
+@dataclass(frozen=True)
+class ListRanking:
+    """One answer as the list of answers ranks it; it competes even where the list leaves it out.
+
+    Args:
+        ids: The question, which says who competes; its scores may be those of another one.
+    """
+
+    ids: QuestionIds
+    answer: int
+    knowledge: Knowledge
+    request: Request
+    fitted: Calibration | None
+
+    def place(self, scores: Tensor) -> Place:
+        """Where the answer stands among these scores, which stay as they are."""  # (candidates,)
+        one, answer = refuse_unusable(scores)[None].clone(), torch.tensor([self.answer])
+        score, known = one[0, self.answer].clone(), self.knowledge.known([self.ids])
+        if self.request.restrict_range:
+            restrict(one, self.knowledge, [self.ids])
+            one[0, self.answer] = score
+        if self.request.known == "remove":
+            forbid_others(one, known, answer)
+        softmax = Softmax.of(one, self.fitted)
+        if self.request.known == "hide":
+            forbid_others(one, known, answer)
+        ahead = int((one > score).sum()) + int((one[0, : self.answer] == score).sum())
+        (probability,) = softmax.probabilities(0, score[None].numpy()).tolist()
+        return Place(1.0 + ahead, softmax.counts[0], float(score), probability)

@@ -31,6 +31,7 @@ class Proposal:
     probability: float
     score: float
     question: str
+    answer: str  # to the question
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -39,6 +40,7 @@ class Proposal:
             "probability": self.probability,
             "score": self.score,
             "question": self.question,
+            "answer": self.answer,
         }
 
 
@@ -50,6 +52,15 @@ class Completion:
     questions: int  # asked
     possible: int  # questions that a larger budget could ask
     scored: int  # candidates
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "questions": self.questions,
+            "possible": self.possible,
+            "scored": self.scored,
+            "proposals": [proposal.as_dict() for proposal in self.proposals],
+        }
 
 
 def complete(
@@ -98,7 +109,7 @@ def _new(answers: Answers) -> Iterator[Proposal]:
     text = write_any(answers.question)
     for answer in answers:
         fact = answers.question.answered(answer.name)
-        yield Proposal(fact, answer.probability, answer.score, text)
+        yield Proposal(fact, answer.probability, answer.score, text, answer.name)
 
 
 def _questions(predictor: Predictor, entity: str | None, relation: str | None) -> Table:

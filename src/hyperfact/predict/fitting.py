@@ -1,4 +1,8 @@
-"""The temperature that fits scores to validation facts, for questions of either kind."""
+"""The temperature that fits scores to validation facts, for questions of each kind.
+
+Who says less knows less: a question that leaves qualifiers out has another temperature than one
+that is a whole fact but for the blank. Candidates are those in range, as in a list of answers.
+"""
 
 from typing import Literal
 
@@ -6,16 +10,24 @@ import numpy as np
 import torch
 
 from hyperfact.graph.hkg import HKG
+from hyperfact.graph.partial import PartialQueries
 from hyperfact.graph.queries import BLANK_ID, Queries
 from hyperfact.predict.calibration import LEAST, Calibration, fit
-from hyperfact.predict.candidates import forbid_others, scores_of
+from hyperfact.predict.candidates import forbid_others, restrict, scores_of
 from hyperfact.predict.knowledge import Knowledge
 from hyperfact.predict.questions import QuestionIds
 from hyperfact.predict.scoring import Scorer
 
-Kind = Literal["entity", "relation"]
-_CELLS = {"entity": 2**25, "relation": 2**29}  # scores to make: all kept, or only summed over
+Kind = Literal["entity", "partial", "relation"]
+_CELLS = {"entity": 2**25, "partial": 2**25, "relation": 2**29}  # scores: kept, or summed over
 _MOST = 1000  # questions of each kind
+
+
+def kind_of(question: QuestionIds, knowledge: Knowledge) -> Kind:
+    """Which temperature a question gets."""
+    if question.is_relation:
+        return "relation"
+    return "partial" if knowledge.shapes.is_partial(question) else "entity"
 
 
 def fit_kind(kind: Kind, scorer: Scorer, knowledge: Knowledge, valid: HKG) -> Calibration | None:
@@ -29,6 +41,9 @@ def fit_kind(kind: Kind, scorer: Scorer, knowledge: Knowledge, valid: HKG) -> Ca
         return None
     some, right = [questions[i] for i in rows], torch.tensor([answers[i] for i in rows])
     scores = scores_of(scorer, knowledge, some)
+    kept = scores.gather(1, right[:, None])
+    restrict(scores, knowledge, some)
+    scores.scatter_(1, right[:, None], kept)  # the answer competes, whether it is in range or not
     forbid_others(scores, knowledge.known(some), right)
     return fit(scores, right)
 
@@ -42,6 +57,19 @@ def entity_questions(graph: HKG) -> tuple[list[QuestionIds], list[int]]:
         fact = facts[row]
         questions.append(QuestionIds(_blank(fact.entities, slot), fact.relations))
     return questions, queries.answer.tolist()
+
+
+def partial_questions(graph: HKG) -> tuple[list[QuestionIds], list[int]]:
+    """The same with all or some qualifiers left out, where there is one to leave out."""
+    queries, c = Queries.of(graph), graph.columns
+    whole = graph.num_qualifiers[queries.fact]
+    questions, answers = [], []
+    for left in (PartialQueries.bare(c, queries), PartialQueries.half(c, queries)):
+        table = left.table()
+        for row in np.flatnonzero(np.diff(left.columns.offsets) < whole).tolist():
+            questions.append(QuestionIds.of_row(table, row))
+            answers.append(int(queries.answer[row]))
+    return questions, answers
 
 
 def relation_questions(graph: HKG) -> tuple[list[QuestionIds], list[int]]:
@@ -59,4 +87,8 @@ def _blank(ids: tuple[int, ...], place: int) -> tuple[int, ...]:
     return (*ids[:place], BLANK_ID, *ids[place + 1 :])
 
 
-_ASK = {"entity": entity_questions, "relation": relation_questions}
+_ASK = {
+    "entity": entity_questions,
+    "partial": partial_questions,
+    "relation": relation_questions,
+}

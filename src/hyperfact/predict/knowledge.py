@@ -1,8 +1,12 @@
-"""What the facts of a run say about a question: known answers by split, and observed ranges."""
+"""What the facts of a run say about a question: known answers by split, ranges, and shapes.
 
-from collections.abc import Sequence
+A fact agrees with a question if it says at least as much; its entity in the asked place is known.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -10,10 +14,20 @@ from torch import Tensor
 
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.partial import AgreeingAnswers
 from hyperfact.graph.queries import BLANK_ID, KnownAnswers
-from hyperfact.graph.ragged import Array, Places, find, offsets_of, owners_of, places_of
+from hyperfact.graph.ragged import (
+    Array,
+    Places,
+    Table,
+    find,
+    group,
+    offsets_of,
+    owners_of,
+    places_of,
+)
 from hyperfact.graph.role_index import VALUE, RoleIndex, role_number
-from hyperfact.predict.questions import QuestionIds, table_of
+from hyperfact.predict.questions import QuestionIds, partial_queries, table_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,51 @@ class KnownRows:
         return [named[field] for field in bits.tolist()]
 
 
+class Shapes:
+    """Which attributes stand together with which relation in the training facts, and how often.
+
+    A fact agrees in shape with a question if it has the relation and at least the attributes of
+    the question: then training could see a question like it.
+    """
+
+    def __init__(self, train: HKG) -> None:
+        c = train.columns
+        same = np.zeros_like(c.attributes)  # values are no part of a shape
+        groups = group(Table(c.relation[:, None], c.offsets, c.attributes, same))
+        counts = np.diff(groups.offsets).tolist()
+        self._shapes: dict[int, list[tuple[Counter[int], int]]] = {}
+        for row, count in zip(groups.first.tolist(), counts, strict=True):
+            attributes = c.attributes[c.offsets[row] : c.offsets[row + 1]]
+            some = self._shapes.setdefault(int(c.relation[row]), [])
+            some.append((Counter(attributes.tolist()), count))
+        self._usual = lru_cache(maxsize=1024)(self._median)
+
+    def seen(self, question: QuestionIds) -> bool:
+        """Whether some training fact agrees in shape."""
+        return self._usual(question.relations) is not None
+
+    def is_partial(self, question: QuestionIds) -> bool:
+        """Whether facts that agree in shape have more qualifiers: more than half of them do."""
+        usual = self._usual(question.relations)
+        return usual is not None and len(question.relations) - 1 < usual
+
+    def _median(self, relations: tuple[int, ...]) -> float | None:
+        """Of the numbers of qualifiers of all facts that agree; None if there is none."""
+        primary, given = relations[0], Counter(a for a in relations[1:] if a != BLANK_ID)
+        least = len(relations) - 1  # a blank attribute is one more, whichever it is
+        some = [primary] if primary != BLANK_ID else list(self._shapes)
+        agreeing = [
+            (attributes.total(), count)
+            for relation in some
+            for attributes, count in self._shapes.get(relation, ())
+            if given <= attributes and attributes.total() >= least
+        ]
+        if not agreeing:
+            return None
+        numbers, counts = zip(*agreeing, strict=True)
+        return float(np.median(np.repeat(numbers, counts)))
+
+
 class Knowledge:
     """The facts of all splits, indexed when first needed."""
 
@@ -49,9 +108,15 @@ class Knowledge:
         self.splits, self.train = splits, train
 
     @cached_property
-    def indexes(self) -> dict[str, KnownAnswers]:
-        """An index of known answers for each split."""
-        return {name: KnownAnswers.build(part) for name, part in self.splits.items() if len(part)}
+    def _agreeing(self) -> dict[str, AgreeingAnswers]:
+        """For each split who answers, whatever is left out."""
+        parts = {name: part for name, part in self.splits.items() if len(part)}
+        return {name: AgreeingAnswers.build(part) for name, part in parts.items()}
+
+    @cached_property
+    def _exact(self) -> KnownAnswers:
+        """Who answers in a fact that says no more than the question."""
+        return KnownAnswers.build(*self.splits.values())
 
     def known(self, questions: Sequence[QuestionIds]) -> KnownRows:
         """The known answers of questions of one kind: all for entities, or all for relations."""
@@ -63,15 +128,22 @@ class Knowledge:
             row, ids, bits = self._entities(questions)
         order = np.lexsort((ids, row))
         counts = np.bincount(row, minlength=len(questions))
-        names = tuple(self.indexes)
+        names = tuple(self._agreeing)
         return KnownRows(offsets_of(counts), ids[order], bits[order], names)
+
+    def known_exactly(self, question: QuestionIds) -> KnownRows:
+        """The answers that `evaluate` filters, of facts that say no more than the question."""
+        if question.is_relation:
+            return self.known([question])
+        offsets, ids = self._exact.at(self._exact.find(table_of([question])))
+        return KnownRows(offsets, ids.astype(np.int64), np.ones_like(ids), ("any",))
 
     def _entities(self, questions: Sequence[QuestionIds]) -> tuple[Array, Array, Array]:
         """Row, id and splits of every known answer, each once."""
-        table, width = table_of(questions), len(self.splits.entities)
+        asked, width = partial_queries(questions), len(self.splits.entities)
         codes, bits = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for place, index in enumerate(self.indexes.values()):
-            offsets, values = index.at(index.find(table))
+        for place, index in enumerate(self._agreeing.values()):
+            offsets, values = index.of(asked)
             codes.append(owners_of(offsets) * width + values)
             bits.append(np.full(len(values), 1 << place))
         unique, inverse = np.unique(np.concatenate(codes), return_inverse=True)
@@ -81,7 +153,7 @@ class Knowledge:
 
     def _relations(self, question: QuestionIds) -> dict[int, int]:
         found: dict[int, int] = {}
-        for place, index in enumerate(self.indexes.values()):
+        for place, index in enumerate(self._agreeing.values()):
             for relation in _relations_that_fit(index.graph.columns, question):
                 found[relation] = found.get(relation, 0) | 1 << place
         return dict(sorted(found.items()))
@@ -98,17 +170,23 @@ class Knowledge:
         rows = np.flatnonzero(same).tolist()
         return next((r for r in rows if QuestionIds.of_row(c.table, r).qualifiers == pairs), -1)
 
-    # -- ranges -----------------------------------------------------------------------------------
+    # -- shapes and ranges ------------------------------------------------------------------------
 
-    def in_range(self, question: QuestionIds) -> Tensor:  # (candidates,) bool
-        """Candidates that the training facts show in the asked role."""
+    @cached_property
+    def shapes(self) -> Shapes:
+        """Which relations stand with which attributes in the training facts."""
+        return Shapes(self.train)
+
+    def in_range(self, question: QuestionIds) -> Tensor | None:  # (candidates,) bool
+        """Candidates that the training facts show in the asked role; None if they show nobody."""
         if question.is_relation:
-            ids, size = self._relation_range(question), len(self.splits.relations)
+            ids = self._relation_range(question)
         else:
             kind, relations = min(question.slot, VALUE), len(self.splits.relations)
-            role = role_number(kind, question.ruling_relation, relations)
-            ids, size = self._roles.entities_of(role), len(self.splits.entities)
-        mask = torch.zeros(size, dtype=torch.bool)
+            ids = self._roles.entities_of(role_number(kind, question.ruling_relation, relations))
+        if not len(ids):
+            return None
+        mask = torch.zeros(len(self.candidates_of(question)), dtype=torch.bool)
         mask[torch.from_numpy(ids.astype(np.int64))] = True
         return mask
 
@@ -140,26 +218,20 @@ class Knowledge:
         return np.unique(c.attributes[places_of(c.offsets, rows)])
 
 
-def _relations_that_fit(c: Columns, question: QuestionIds) -> list[int]:
-    """The relations that make a fact of these columns out of a question for a relation."""
+def _relations_that_fit(c: Columns, question: QuestionIds) -> Iterator[int]:
+    """The relations that make a question for a relation agree with a fact of these columns."""
     subject, obj = question.entities[:2]
     primary = question.relations[0]
     hit = (c.subject == subject) & (c.object == obj)
-    hit &= np.diff(c.offsets) == len(question.entities) - 2
     if primary != BLANK_ID:
         hit &= c.relation == primary
-    wanted = sorted(question.qualifiers)
-    found = []
+    given = Counter(pair for pair in question.qualifiers if pair[0] != BLANK_ID)
     for row in np.flatnonzero(hit).tolist():
-        pairs = QuestionIds.of_row(c.table, row).qualifiers
+        pairs = Counter(QuestionIds.of_row(c.table, row).qualifiers)
+        if not given <= pairs:
+            continue
         if primary == BLANK_ID:
-            found += [int(c.relation[row])] if pairs == wanted else []
+            yield int(c.relation[row])
         else:
-            found += _missing(pairs, wanted)
-    return found
-
-
-def _missing(pairs: list[tuple[int, int]], wanted: list[tuple[int, int]]) -> list[int]:
-    """The attribute that stands in `pairs` where `wanted`, whose first pair asks, has a blank."""
-    value = wanted[0][1]
-    return [a for a, v in pairs if v == value and sorted([(a, v), *wanted[1:]]) == pairs]
+            value = question.entities[question.slot]
+            yield from (a for a, v in pairs - given if v == value)

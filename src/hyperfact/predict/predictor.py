@@ -13,8 +13,8 @@ from hyperfact.graph.hkg import Splits
 from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.answers import Answers, Known, Request
 from hyperfact.predict.calibration import Calibration
-from hyperfact.predict.candidates import FilteredRanking, Place, rank, scores_of
-from hyperfact.predict.fitting import Kind, fit_kind
+from hyperfact.predict.candidates import FilteredRanking, ListRanking, Place, rank, scores_of
+from hyperfact.predict.fitting import Kind, fit_kind, kind_of
 from hyperfact.predict.knowledge import Knowledge
 from hyperfact.predict.loading import LoadedRun, load_run
 from hyperfact.predict.questions import AnyQuestion, QuestionIds, ResolvedQuestion, read_any
@@ -117,6 +117,10 @@ class Predictor:
         """From scores to probabilities, for one kind; fitted once, and kept with the run.
 
         None: there are too few validation facts that training did not see.
+
+        Args:
+            kind: Questions for an `entity` that say as much as facts do; `partial` ones, that leave
+                qualifiers out; or those for a `relation` or an attribute.
         """
         if kind not in self._calibrations:
             cache = None if self._loaded is None else self._loaded.cache
@@ -152,7 +156,7 @@ class Predictor:
         k: int = 10,
         *,
         known: Known = "mark",
-        restrict_range: bool = False,
+        restrict_range: bool = True,
     ) -> Answers:
         """The k best answers.
 
@@ -161,7 +165,8 @@ class Predictor:
             k: How many answers at most.
             known: `mark` known answers; `remove` them from the candidates; `hide` them from the
                 list, while they keep their share of the probability; or list `only` them.
-            restrict_range: Only candidates that training facts show in the asked role.
+            restrict_range: Only candidates that training facts show in the asked role; everybody
+                if they show nobody there.
         """
         return self.answer([question], Request(k, known, restrict_range))[0]
 
@@ -171,7 +176,7 @@ class Predictor:
         k: int = 10,
         *,
         known: Known = "mark",
-        restrict_range: bool = False,
+        restrict_range: bool = True,
     ) -> Iterator[Answers]:
         """Answers in the order of the questions; equal questions near each other cost once."""
         request, stream = Request(k, known, restrict_range), iter(questions)
@@ -189,8 +194,9 @@ class Predictor:
             first.setdefault(question.ids, question)
         found: dict[QuestionIds, Answers] = {}
         rows = max(1, _CELLS // max(1, len(self.entities)))
-        for kind in (False, True):
-            members = [question for ids, question in first.items() if ids.is_relation == kind]
+        kinds = {ids: kind_of(ids, self.knowledge) for ids in first}
+        for kind in dict.fromkeys(kinds.values()):
+            members = [question for ids, question in first.items() if kinds[ids] == kind]
             members.sort(key=lambda question: len(question.ids.entities))
             for start in range(0, len(members), rows):
                 for answers in self._answer(members[start : start + rows], request):
@@ -205,22 +211,22 @@ class Predictor:
         return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
 
     def place(self, question: QuestionLike, answer: str) -> Place:
-        """Where one answer stands, under the protocol of `evaluate`."""
+        """Where one answer stands under the protocol of `evaluate`: everybody is a candidate."""
         ids = self.resolve(question).ids
-        ranking = self.filtered_ranking(ids, self.answer_id(ids, answer))
+        known, fitted = self.knowledge.known_exactly(ids), self._calibration_of(ids)
+        ranking = FilteredRanking(self.answer_id(ids, answer), known, fitted)
         return ranking.place(scores_of(self.scorer, self.knowledge, [ids])[0])
 
-    def filtered_ranking(self, ids: QuestionIds, answer: int) -> FilteredRanking:
-        """How one answer is placed under that protocol, by any scores of this question."""
-        return FilteredRanking(answer, self.knowledge.known([ids]), self._calibration_of(ids))
+    def list_ranking(self, ids: QuestionIds, answer: int, request: Request) -> ListRanking:
+        """How one answer is placed by any scores of this question, as `ask` places it."""
+        return ListRanking(ids, answer, self.knowledge, request, self._calibration_of(ids))
 
     def answer_id(self, ids: QuestionIds, name: str) -> int:
         """The id of a name of the kind that is asked for."""
-        return self.knowledge.candidates_of(ids).id(name, _kind_of(ids))
+        kind = "relation" if ids.is_relation else "entity"
+        return self.knowledge.candidates_of(ids).id(name, kind)
 
     def _calibration_of(self, ids: QuestionIds) -> Calibration | None:
-        return self.calibration(_kind_of(ids))
-
-
-def _kind_of(ids: QuestionIds) -> Kind:
-    return "relation" if ids.is_relation else "entity"
+        kind = kind_of(ids, self.knowledge)
+        fitted = self.calibration(kind)
+        return self.calibration() if fitted is None and kind == "partial" else fitted

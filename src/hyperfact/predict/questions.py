@@ -9,8 +9,10 @@ from torch import Tensor
 
 from hyperfact.errors import FactSyntaxError
 from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.columns import Columns
 from hyperfact.graph.facts import Fact, Vocabulary, name_of, name_or_blank, show
-from hyperfact.graph.queries import BLANK_ID, Question, entity_question
+from hyperfact.graph.partial import PartialQueries
+from hyperfact.graph.queries import BLANK_ID, Queries, Question, entity_question
 from hyperfact.graph.ragged import Table, offsets_of
 from hyperfact.graph.syntax import BLANK, parse
 
@@ -187,3 +189,16 @@ def table_of(questions: Iterable[QuestionIds]) -> Table:
     flat = np.array([p for some in pairs for p in some], dtype=np.int32).reshape(-1, 2)
     counts = np.array([len(some) for some in pairs], dtype=np.int64)
     return Table(fixed.reshape(-1, 3), offsets_of(counts), flat[:, 0], flat[:, 1])
+
+
+def partial_queries(questions: Sequence[QuestionIds]) -> PartialQueries:
+    """Questions for entities in the form of `AgreeingAnswers`."""
+    slots = np.array([q.slot for q in questions], dtype=np.int32)
+    ends = np.array([(q.entities[0], q.relations[0], q.entities[1]) for q in questions])
+    subject, relation, obj = ends.astype(np.int32).reshape(-1, 3).T
+    attributes = np.array([a for q in questions for a in q.relations[1:]], dtype=np.int32)
+    values = np.array([v for q in questions for v in q.entities[2:]], dtype=np.int32)
+    offsets = offsets_of(np.array([len(q.relations) - 1 for q in questions], dtype=np.int64))
+    facts = Columns(subject, relation, obj, offsets, attributes, values)
+    nobody = np.full(len(questions), BLANK_ID, dtype=np.int32)
+    return PartialQueries(facts, Queries(np.arange(len(questions)), slots, nobody))

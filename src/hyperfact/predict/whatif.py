@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hyperfact.errors import UserError
-from hyperfact.predict.answers import Answers, Known
+from hyperfact.predict.answers import Answers, Known, Request
 from hyperfact.predict.changes import Change, apply_changes, read_change
 from hyperfact.predict.predictor import Predictor, QuestionLike
 from hyperfact.predict.questions import write_any
@@ -44,6 +44,8 @@ class WhatIf:
         return {
             "before": write_any(self.before.question),
             "after": write_any(self.after.question),
+            "seen_shape": self.after.seen_shape,
+            "seen_role": self.after.seen_role,
             "moves": [move.as_dict() for move in self.moves],
         }
 
@@ -55,6 +57,7 @@ def whatif(
     *,
     k: int = 10,
     known: Known = "mark",
+    restrict_range: bool = True,
 ) -> WhatIf:
     """Ask twice: as it is, and changed.
 
@@ -64,14 +67,15 @@ def whatif(
         changes: See `hyperfact.predict.changes`.
         k: How many answers of each ranking.
         known: As for `Predictor.ask`.
+        restrict_range: As for `Predictor.ask`.
     """
     if not changes:
         raise UserError("a what-if needs at least one change")
     asked = predictor.resolve(question)
     done = [read_change(change) if isinstance(change, str) else change for change in changes]
     other = apply_changes(asked.question, done)
-    everyone = len(predictor.entities) + len(predictor.relations)
-    before, after = (predictor.ask(q, everyone, known=known) for q in (asked, other))
+    everyone = Request(len(predictor.entities) + len(predictor.relations), known, restrict_range)
+    before, after = (predictor.answer([q], everyone)[0] for q in (asked, other))
     ids = dict.fromkeys([*before.ids[:k].tolist(), *after.ids[:k].tolist()])
     places = [
         {i: p for p, i in enumerate(side.ids.tolist()) if i in ids} for side in (before, after)

@@ -7,6 +7,7 @@ from hyperfact.errors import UserError
 from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import Question
+from hyperfact.graph.syntax import BLANK
 from hyperfact.predict import Predictor, RelationQuestion, write_any
 from hyperfact.predict.answers import Known, Request
 from hyperfact.predict.questions import AnyQuestion
@@ -24,7 +25,7 @@ class State:
     question: str = ""
     k: int = 10
     known: Known = "mark"
-    in_range: bool = False
+    any_name: bool = False  # also those whom training never shows in the asked role
     answer: str | None = None
     answer_id: int | None = None
     changes: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class State:
             question=one.get("q", "").strip(),
             k=_number(one.get("k") or "10", "k", 1, MOST),
             known=known,  # type: ignore[arg-type]  # checked above
-            in_range=one.get("range") == "1",
+            any_name=one.get("any") == "1",
             answer=one.get("answer"),
             answer_id=_number(one["answer_id"], "answer_id", 0, 2**31)
             if "answer_id" in one
@@ -55,7 +56,7 @@ class State:
     @property
     def request(self) -> Request:
         """How the question is to be answered."""
-        return Request(self.k, self.known, self.in_range)
+        return Request(self.k, self.known, not self.any_name)
 
     def pairs(self) -> list[tuple[str, Value]]:
         """The query of the address that `read` reads back."""
@@ -63,7 +64,7 @@ class State:
             ("q", self.question or None),
             ("k", self.k if self.k != 10 else None),
             ("known", self.known if self.known != "mark" else None),
-            ("range", 1 if self.in_range else None),
+            ("any", 1 if self.any_name else None),
             *(("change", change) for change in self.changes),
             ("answer", self.answer),
             ("answer_id", self.answer_id),
@@ -147,6 +148,21 @@ def _row(number: int, attribute: str | None, value: str | None) -> tuple[Field, 
     )
 
 
+def form_of_text(text: str) -> Form:
+    """The fields that hold a text which is no question, as far as it goes; nothing is refused."""
+
+    def name(part: str) -> str | None:
+        return None if part.strip() == BLANK else part.strip()
+
+    parts = text.split("|")[: 3 + QUALIFIERS]
+    subject, relation, obj = (name(part) for part in (*parts, "", "", "")[:3])
+    sides = [part.partition("=") for part in parts[3:]]
+    pairs = tuple((name(attribute), name(value)) for attribute, _, value in sides)
+    if not obj and None not in (subject, relation, *(one for pair in pairs for one in pair)):
+        obj = None
+    return form_of(question_of(subject, relation, obj, pairs))
+
+
 def question_of_form(params: Mapping[str, str], predictor: Predictor) -> str:
     """The text of the question that the fields of a form hold.
 
@@ -215,10 +231,13 @@ def blanked(fact: Fact) -> dict[str, str]:
 
 
 def examples(splits: Splits, count: int = 4) -> list[AnyQuestion]:
-    """Questions to begin with, about facts that were held out, with the blank in turn elsewhere."""
+    """Questions to begin with, about facts that were held out, with the blank in turn elsewhere.
+
+    The first of them leaves all qualifiers out, as people do.
+    """
     source = next((part for part in (splits.test, splits.valid) if len(part)), splits.all)
     turns = ("o", "v1", "s", "r")
-    found = []
+    found: list[AnyQuestion] = []
     for fact, field in zip(_different(source, count), turns * count, strict=False):
         pairs = fact.qualifiers
         if field == "v1" and pairs:
@@ -228,7 +247,7 @@ def examples(splits: Splits, count: int = 4) -> list[AnyQuestion]:
                 None if field == "s" else fact.subject,
                 None if field == "r" else fact.relation,
                 None if field in ("o", "v1") else fact.object,
-                pairs,
+                pairs if found else (),
             )
         found.append(question)
     return found

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hyperfact.data.stats import Stats, stats_of
+from hyperfact.predict.fitting import Kind
 from hyperfact.serve.addresses import frame
 from hyperfact.serve.opened import Served
 
@@ -14,6 +15,9 @@ _TITLES = {"mrr": "MRR", "hits@1": "Hits@1", "hits@3": "Hits@3", "hits@10": "Hit
 _MEANINGS = {
     ("slots", "all"): "every slot is asked: subject, object and each value",
     ("slots", "so"): "subject and object are asked, values are not",
+    ("given", "all"): "a question gives every qualifier of its fact",
+    ("given", "half"): "a question gives about half of the qualifiers of its fact",
+    ("given", "none"): "a question gives no qualifier",
     ("filter", "exact"): "answers that other known facts make true do not compete",
     ("filter", "ignore-qualifiers"): "answers true under any qualifiers do not compete",
     ("filter", "train-only"): "answers of training facts do not compete",
@@ -27,6 +31,12 @@ _MEANINGS = {
     ("unseen", "skip"): "facts with entities that training never saw are left out",
     ("average", "micro"): "every asked slot counts the same",
 }
+
+#: Kinds of questions that have a temperature of their own, in words.
+_CALIBRATED: tuple[tuple[Kind, str], ...] = (
+    ("entity", "questions that say as much as a fact"),
+    ("partial", "questions that leave qualifiers out"),
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ def card_of(served: Served) -> dict[str, Any]:
     manifest: Mapping[str, Any] = {} if stored is None else stored.manifest
     splits = [s for s in ("test", "valid") if isinstance(metrics.get(s), Mapping)]
     with served.lock:
-        fitted = predictor.calibration()
+        fitted = [(words, predictor.calibration(kind)) for kind, words in _CALIBRATED]
     stats = stats_of(predictor.splits)
     return {
         **frame(served, "card"),
@@ -58,7 +68,7 @@ def card_of(served: Served) -> dict[str, Any]:
         "columns": tuple(_TITLES[m] for m in _METRICS),
         "protocol": _protocol(metrics[splits[0]]) if splits else [],
         "candidates": metrics[splits[0]].get("candidates") if splits else None,
-        "calibration": fitted,
+        "calibrations": [(words, one) for words, one in fitted if one is not None],
         "versions": manifest.get("versions", {}),
     }
 

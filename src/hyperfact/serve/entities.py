@@ -1,20 +1,23 @@
 """What the page of an entity shows: its facts drawn, each place of each a way to go on."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hyperfact.draw import Picture, draw_neighbourhood
+from hyperfact.draw.svg import Picture, picture
+from hyperfact.draw.views import hyperedge
 from hyperfact.errors import UserError
 from hyperfact.graph.facts import Fact
+from hyperfact.predict import complete
 from hyperfact.serve.addresses import LONGEST, address, frame, home_of
 from hyperfact.serve.asking import State, blanked
 from hyperfact.serve.opened import Served
+from hyperfact.serve.requests import MOST_SCORED
 
-_PAGE, _DRAWN = 20, 5
+_PAGE, _DRAWN, _GUESSES, _RELATIONS = 20, 6, 10, 24
 
 
 @dataclass(frozen=True)
@@ -26,35 +29,71 @@ class ListedFact:
     ask: Mapping[str, str]  # for each of its fields the address of the question for it
 
 
+@dataclass(frozen=True)
+class Guess:
+    """A fact that no split holds, but that the model finds likely."""
+
+    fact: Fact
+    probability: float
+    why: str  # address of the question that it answers, explained
+
+
 def entity_view(served: Served, params: Mapping[str, str]) -> dict[str, Any]:
     """Everything that the template of an entity needs.
 
     Raises:
-        UserError: No such entity.
+        UserError: No such entity, or no such relation.
     """
     number = _number(served, params)
     name, home = served.predictor.entities[number], home_of(served.name)
-    offset = _offset(params.get("from", "0"))
-    total, found = served.facts_of(name, offset, _PAGE)
+    offset, relation = _offset(params.get("from", "0")), params.get("relation") or None
+    total, found = served.facts_of(name, offset, _PAGE, relation=relation)
     everything = served.predictor.splits.all
-    rows = everything.rows_of_entity(number)
-    relations = Counter(everything.columns.relation[rows].tolist()).most_common(8)
+    counts = Counter(everything.columns.relation[everything.rows_of_entity(number)].tolist())
     key = ("id", str(number)) if len(name) > 300 else ("name", name)
 
-    def page(start: int) -> str:
-        return address(f"{home}/entity", [key, ("from", start or None)])
+    def page(start: int = 0, only: str | None = None, *, guess: bool = False) -> str:
+        guessed = 1 if guess else None
+        pairs = [key, ("relation", only), ("from", start or None), ("else", guessed)]
+        return address(f"{home}/entity", pairs)
 
     return {
         **frame(served, "entity"),
         "name": name,
+        "all": sum(counts.values()),
         "total": total,
         "offset": offset,
+        "relation": relation,
         "facts": [ListedFact(fact, split, _links(fact, home)) for split, fact in found],
-        "relations": [(served.predictor.relations[r], count) for r, count in relations],
-        "drawing": _drawing(served, name),
-        "before": page(max(0, offset - _PAGE)) if offset else None,
-        "after": page(offset + _PAGE) if offset + _PAGE < total else None,
+        "relations": _relations(served, counts, page),
+        "everything": page(),
+        "drawings": _drawings(served, name),
+        "before": page(max(0, offset - _PAGE), relation) if offset else None,
+        "after": page(offset + _PAGE, relation) if offset + _PAGE < total else None,
+        "guesses": _guesses(served, name) if params.get("else") == "1" else None,
+        "guess": page(guess=True),
     }
+
+
+def _relations(
+    served: Served, counts: Counter[int], page: Callable[[int, str], str]
+) -> list[tuple[str, int, str]]:
+    """Relations with their facts, frequent ones first, and the page of these facts alone."""
+    names = served.predictor.relations
+    return [(names[r], count, page(0, names[r])) for r, count in counts.most_common(_RELATIONS)]
+
+
+def _guesses(served: Served, name: str) -> list[Guess]:
+    """What else might be true of an entity; nothing, if training has no fact of it."""
+    if not len(served.predictor.knowledge.train.rows_of_entity(name)):
+        return []
+    with served.lock:
+        found = complete(served.predictor, entity=name, budget=MOST_SCORED, limit=_GUESSES)
+    home = home_of(served.name)
+    return [
+        Guess(p.fact, p.probability, State(question=p.question).explaining(p.answer).at(home))
+        for p in found.proposals
+    ]
 
 
 def _number(served: Served, params: Mapping[str, str]) -> int:
@@ -75,13 +114,13 @@ def _offset(text: str) -> int:
     return int(text)
 
 
-def _drawing(served: Served, name: str) -> Picture:
-    """A fact of each relation, then others, as far as there is room."""
+def _drawings(served: Served, name: str) -> list[Picture]:
+    """A fact of each relation, then others, as far as there is room; each by itself, to stack."""
     near = served.predictor.splits.all.of_entity(name)
     _, firsts = np.unique(near.columns.relation, return_index=True)
     rows = list(dict.fromkeys([*sorted(firsts.tolist()), *range(min(len(near), _DRAWN))]))[:_DRAWN]
-    drawn = near.select(np.array(rows, dtype=np.int64))
-    return draw_neighbourhood(drawn, name, limit=_DRAWN, styled=False)
+    facts = [near[row] for row in rows]
+    return [picture(hyperedge(fact, lit=name), str(fact), styled=False) for fact in facts]
 
 
 def _links(fact: Fact, home: str) -> dict[str, str]:

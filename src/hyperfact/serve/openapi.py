@@ -45,6 +45,9 @@ OPERATIONS = (
         "post", f"{_MODEL}/what-if", "change a question", requests.WhatIf, replies.WhatIfReply
     ),
     Operation(
+        "post", f"{_MODEL}/complete", "propose facts", requests.Complete, replies.CompletionReply
+    ),
+    Operation(
         "post", f"{_MODEL}/batch", "answer many questions", requests.Batch, replies.BatchReply
     ),
 )

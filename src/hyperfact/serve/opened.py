@@ -65,17 +65,21 @@ class Served:
         ids = names.search.search(text, limit, weights=counts)
         return [FoundName(names[i], int(counts[i])) for i in ids]
 
-    def facts_of(self, entity: str, offset: int, limit: int) -> tuple[int, list[tuple[str, Fact]]]:
-        """How many facts an entity has in all splits, and some of them with their split.
+    def facts_of(
+        self, entity: str, offset: int, limit: int, *, relation: str | None = None
+    ) -> tuple[int, list[tuple[str, Fact]]]:
+        """How many facts (of a relation) an entity has in all splits, and some with their split.
 
         Raises:
-            UnknownNameError: There is no such entity.
+            UnknownNameError: There is no such entity, or no such relation.
         """
         e = self.splits.entities.id(entity, "entity")
+        r = None if relation is None else self.splits.relations.id(relation, "relation")
         found: list[tuple[str, Fact]] = []
         total = 0
         for split, part in self.splits.items():
             rows = part.rows_of_entity(e)
+            rows = rows if r is None else rows[part.columns.relation[rows] == r]
             first = max(0, offset - total)
             wanted = rows[first : first + limit - len(found)] if len(found) < limit else rows[:0]
             found += [(split, part[int(row)]) for row in wanted]

@@ -85,6 +85,8 @@ class AnswerList(TypedDict):
     question: str
     candidates: int
     calibrated: bool
+    seen_shape: bool
+    seen_role: bool
     answers: list[AnswerRow]
 
 
@@ -145,7 +147,28 @@ class WhatIfReply(TypedDict):
 
     before: str
     after: str
+    seen_shape: bool
+    seen_role: bool
     moves: list[MoveRow]
+
+
+class ProposalRow(TypedDict):
+    """A fact that no split holds, and the question that it answers."""
+
+    fact: str
+    probability: float
+    score: float
+    question: str
+    answer: str
+
+
+class CompletionReply(TypedDict):
+    """New facts, the most probable first, and how many questions were asked for them."""
+
+    questions: int
+    possible: int
+    scored: int
+    proposals: list[ProposalRow]
 
 
 class ErrorText(TypedDict):

@@ -11,6 +11,8 @@ from hyperfact.predict.answers import Known, Request
 #: Characters of a question, of a name, and of a change.
 LONGEST = 4096
 _MOST_ANSWERS = 20_000  # of a batch
+#: Candidates that one completion scores, so that others do not wait for it.
+MOST_SCORED = 2_000_000
 
 Text = Annotated[str, Field(max_length=LONGEST)]
 QuestionText = Annotated[
@@ -20,6 +22,7 @@ KnownWay = Annotated[
     Known, Field(description="known answers: mark them, remove them, hide them, or list only them")
 ]
 Count = Annotated[int, Field(ge=1, le=1000, description="how many answers")]
+AnyName = Annotated[bool, Field(description="also candidates never seen in the asked role")]
 
 
 class Body(BaseModel):
@@ -34,12 +37,12 @@ class Predict(Body):
     question: QuestionText
     k: Count = 10
     known: KnownWay = "mark"
-    range: bool = Field(default=False, description="only candidates seen in the asked role")
+    any_name: AnyName = False
 
     @property
     def request(self) -> Request:
         """How it is to be answered."""
-        return Request(self.k, self.known, self.range)
+        return Request(self.k, self.known, not self.any_name)
 
 
 class Explain(Body):
@@ -48,6 +51,13 @@ class Explain(Body):
     question: QuestionText
     answer: Text
     count: int = Field(5, ge=1, le=50, description="supporting facts, and paths")
+    known: KnownWay = "mark"
+    any_name: AnyName = False
+
+    @property
+    def request(self) -> Request:
+        """How the answers were asked for."""
+        return Request(known=self.known, restrict_range=not self.any_name)
 
 
 class WhatIf(Body):
@@ -59,6 +69,17 @@ class WhatIf(Body):
     )
     k: Count = 10
     known: KnownWay = "mark"
+    any_name: AnyName = False
+
+
+class Complete(Body):
+    """An entity of which new facts are wanted."""
+
+    entity: Text
+    relation: Text | None = None
+    limit: int = Field(10, ge=1, le=100, description="how many facts")
+    budget: int = Field(MOST_SCORED, ge=1, le=MOST_SCORED, description="candidates to score")
+    any_name: AnyName = False
 
 
 class Batch(Body):
@@ -67,7 +88,7 @@ class Batch(Body):
     questions: list[QuestionText] = Field(max_length=1000)
     k: int = Field(10, ge=1, le=100, description="how many answers to each")
     known: KnownWay = "mark"
-    range: bool = False
+    any_name: AnyName = False
 
     @model_validator(mode="after")
     def _bounded(self) -> "Batch":
@@ -80,7 +101,7 @@ class Batch(Body):
     @property
     def request(self) -> Request:
         """How they are to be answered."""
-        return Request(self.k, self.known, self.range)
+        return Request(self.k, self.known, not self.any_name)
 
 
 class Query(BaseModel):

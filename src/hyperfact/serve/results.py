@@ -11,7 +11,15 @@ from hyperfact.predict.explain import Change, Explanation, WhatIf, explain, read
 from hyperfact.predict.questions import AnyQuestion
 from hyperfact.predict.whatif import whatif
 from hyperfact.serve.addresses import LONGEST, entity_address, frame, home_of, reason
-from hyperfact.serve.asking import QUALIFIERS, Form, State, examples, form_of, question_of
+from hyperfact.serve.asking import (
+    QUALIFIERS,
+    Form,
+    State,
+    examples,
+    form_of,
+    form_of_text,
+    question_of,
+)
 from hyperfact.serve.opened import Served
 
 _SUGGESTED = 6
@@ -24,11 +32,10 @@ class Row:
     answer: Answer
     why: str  # address of its explanation
     page: str | None  # of the entity
-    share: float  # of the best probability, for the bar
     open: bool  # whether it is explained
     before: int | None = None  # rank in the question as it was
     rise: int = 0
-    share_before: float = 0.0
+    probability_before: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,14 @@ def ask_view(served: Served, state: State) -> dict[str, Any]:
     with served.lock:
         asked, moves = served.predictor.resolve(state.question), None
         if state.changes:
-            moves = whatif(served.predictor, asked, state.changes, k=state.k, known=state.known)
+            moves = whatif(
+                served.predictor,
+                asked,
+                state.changes,
+                k=state.k,
+                known=state.known,
+                restrict_range=not state.any_name,
+            )
             found = moves.after
         else:
             found = served.predictor.answer([asked], state.request)[0]
@@ -131,7 +145,7 @@ def _form_again(state: State, params: Mapping[str, str]) -> Form:
         try:
             return form_of(read_any(state.question))
         except UserError:
-            return form_of(None)
+            return form_of_text(state.question)
     blank = params.get("blank", "o")
 
     def text(field: str) -> str | None:
@@ -165,8 +179,6 @@ def _rows(
 ) -> list[Row]:
     home, names = home_of(served.name), found.names
     before = {} if moves is None else {move.name: move for move in moves.moves}
-    shares = [a.probability for a in found] + [m.probability_before for m in before.values()]
-    best = max([*shares, 1e-30])
     relation = names is served.predictor.relations
     rows = []
     for answer, number in zip(found, found.ids.tolist(), strict=True):
@@ -179,11 +191,10 @@ def _rows(
                 answer,
                 link,
                 None if relation else entity_address(home, answer.name, number),
-                answer.probability / best,
                 open=why is not None and why.answer == answer.name,
                 before=None if move is None else move.before,
                 rise=0 if move is None else move.rise,
-                share_before=0.0 if move is None else move.probability_before / best,
+                probability_before=0.0 if move is None else move.probability_before,
             )
         )
     return rows
@@ -195,7 +206,9 @@ def _explanation(served: Served, state: State, found: Answers) -> Explanation | 
         if state.answer_id >= len(found.names):
             raise UserError(f"there is no answer with the number {state.answer_id}")
         answer = found.names[state.answer_id]
-    return None if answer is None else explain(served.predictor, found.asked, answer)
+    if answer is None:
+        return None
+    return explain(served.predictor, found.asked, answer, request=state.request)
 
 
 # -- what if --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hyperfact.errors import HyperfactError
+from hyperfact.predict import complete
 from hyperfact.predict.explain import explain
 from hyperfact.predict.whatif import whatif
 from hyperfact.serve import requests
@@ -51,6 +52,7 @@ class Api:
             f"{model}/predict": self.predict,
             f"{model}/explain": self.explain,
             f"{model}/what-if": self.what_if,
+            f"{model}/complete": self.complete,
             f"{model}/batch": self.batch,
         }
         return [
@@ -124,7 +126,13 @@ class Api:
         served, asked = self._served(request), await _body(requests.Explain, request)
 
         def compute() -> bytes:
-            found = explain(served.predictor, asked.question, asked.answer, count=asked.count)
+            found = explain(
+                served.predictor,
+                asked.question,
+                asked.answer,
+                count=asked.count,
+                request=asked.request,
+            )
             return to_json(found.as_dict())
 
         return _bytes(await self.queue.run(served, compute))
@@ -135,7 +143,29 @@ class Api:
 
         def compute() -> bytes:
             found = whatif(
-                served.predictor, asked.question, asked.changes, k=asked.k, known=asked.known
+                served.predictor,
+                asked.question,
+                asked.changes,
+                k=asked.k,
+                known=asked.known,
+                restrict_range=not asked.any_name,
+            )
+            return to_json(found.as_dict())
+
+        return _bytes(await self.queue.run(served, compute))
+
+    async def complete(self, request: Http) -> Response:
+        """New facts of an entity."""
+        served, asked = self._served(request), await _body(requests.Complete, request)
+
+        def compute() -> bytes:
+            found = complete(
+                served.predictor,
+                entity=asked.entity,
+                relation=asked.relation,
+                budget=asked.budget,
+                limit=asked.limit,
+                restrict_range=not asked.any_name,
             )
             return to_json(found.as_dict())
 

@@ -5,11 +5,12 @@ Afterwards a request opens no file, writes none, and imports nothing.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlencode
 
 from hyperfact.draw.pages.environment import environment
 from hyperfact.graph.facts import show
+from hyperfact.predict.fitting import Kind
 from hyperfact.serve.app import Service
 from hyperfact.serve.batching import to_json
 from hyperfact.serve.exactness import same_together
@@ -34,8 +35,8 @@ async def warm(service: Service) -> None:
         await _ask(service, Call(path))
     for served in service.models.values():
         with served.lock:
-            served.predictor.calibration("entity")
-            served.predictor.calibration("relation")
+            for kind in get_args(Kind):
+                served.predictor.calibration(kind)
             served.together = same_together(served.predictor)
         for call in _calls(served):
             await _ask(service, call)
@@ -54,10 +55,13 @@ def _calls(served: Served) -> Iterator[Call]:
     yield Call(f"{api}/search", {"q": fact.relation[:3], "kind": "relation"})
     yield Call(f"{api}/facts", {"entity": fact.subject})
     yield Call(f"{api}/slots", {"relation": fact.relation})
-    yield Call(f"{api}/predict", body={**one, "range": True})
+    yield Call(f"{api}/predict", body={**one, "any_name": True})
     yield Call(f"{api}/predict", body={"question": f"{show(fact.subject)} | no such name | ?"})
     yield Call(f"{api}/explain", body={**one, "answer": str(fact.object)})
     yield Call(f"{api}/what-if", body={**one, "changes": [change]})
+    yield Call(
+        f"{api}/complete", body={"entity": fact.subject, "budget": len(served.splits.entities)}
+    )
     yield Call(f"{api}/batch", body={"questions": [question]})
     yield Call(page, {"q": question, "answer": fact.object, "change": change})
     yield Call(f"{page}/entity", {"name": fact.subject})

@@ -30,10 +30,13 @@ def test_predict_prints_a_table_and_json(path: str, capsys: pytest.CaptureFixtur
     out = capsys.readouterr()
     assert len(out.out.splitlines()) == 5
     assert out.out.startswith("rank  answer")
-    assert "83 candidates; probabilities are calibrated" in out.err
-    assert run("predict", path, QUESTION, "-k", "4", "--known", "remove", "--range", "--json") == 0
+    assert "8 candidates; probabilities are calibrated" in out.err
+    assert "guess" not in out.err
+    words = ("predict", path, QUESTION, "-k", "4", "--known", "remove", "--any-name", "--json")
+    assert run(*words) == 0
     found = json.loads(capsys.readouterr().out)
-    single = Predictor.load(path).ask(QUESTION, 4, known="remove", restrict_range=True)
+    single = Predictor.load(path).ask(QUESTION, 4, known="remove", restrict_range=False)
+    assert found["candidates"] > 8
     assert found["question"] == QUESTION
     assert [a["name"] for a in found["answers"]] == [a.name for a in single]
     assert set(found["answers"][0]) == {
@@ -44,7 +47,39 @@ def test_predict_prints_a_table_and_json(path: str, capsys: pytest.CaptureFixtur
 def test_predict_asks_for_an_attribute(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("predict", path, "player 1 | plays for | club 1 | ? = wing", "--json") == 0
     names = [a["name"] for a in json.loads(capsys.readouterr().out)["answers"]]
+    assert sorted(names) == ["position", "since"]
+    words = ("predict", path, "player 1 | plays for | club 1 | ? = wing", "--any-name", "--json")
+    assert run(*words) == 0
+    names = [a["name"] for a in json.loads(capsys.readouterr().out)["answers"]]
     assert sorted(names) == ["in", "lives in", "plays for", "position", "since"]
+
+
+def test_a_question_like_none_in_training_is_said_beside_the_answers(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("predict", path, "player 1 | since | ?", "-k", "2") == 0
+    out = capsys.readouterr()
+    assert len(out.out.splitlines()) == 3
+    assert "no fact with this relation and these attributes" in out.err
+    assert "everybody is a candidate" in out.err
+    assert run("predict", path, "player 1 | lives in | ? | position = wing", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["seen_shape"], found["seen_role"]) == (False, True)
+    assert run("whatif", path, "player 1 | lives in | ?", "+ position = wing") == 0
+    assert "this is a guess" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [(), ("--any-name",), ("--known", "remove")])
+def test_predict_and_explain_give_one_answer_the_same_numbers(
+    path: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("predict", path, QUESTION, *words, "--json") == 0
+    for answer in json.loads(capsys.readouterr().out)["answers"][:3]:
+        assert run("explain", path, QUESTION, answer["name"], *words, "--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [found[k] for k in ("rank", "score", "probability")] == [
+            answer[k] for k in ("rank", "score", "probability")
+        ]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """Explanations against what they claim: leave-one-out, nearness, paths, hidden facts, moves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from hyperfact.errors import FactSyntaxError, UnknownNameError, UserError
 from hyperfact.graph.facts import Fact, Literal
-from hyperfact.predict import Predictor, read_any, write_any
+from hyperfact.predict import Answer, Predictor, read_any, write_any
+from hyperfact.predict.answers import Request
 from hyperfact.predict.explain import Change, apply_changes, explain, faithfulness, read_change
 from hyperfact.predict.explain.support import score_without, support_of, touching
 from hyperfact.predict.fitting import entity_questions
@@ -40,15 +43,38 @@ def asked_in(predictor: Predictor, split: str, *, every: int = 1) -> list[tuple[
 
 def test_a_qualifier_is_left_out_by_asking_without_it(predictor: Predictor) -> None:
     found = explain(predictor, QUESTION, "club 1")
-    whole = predictor.place(QUESTION, "club 1")
-    assert found.place == whole
     parts = {part.text: part for part in found.parts}
     assert set(parts) == {"player 1", "plays for", "position = wing", "since = 2001"}
-    without = predictor.place("player 1 | plays for | ? | since = 2001", "club 1")
+    without = listed(predictor, "player 1 | plays for | ? | since = 2001", "club 1", Request())
     part = parts["position = wing"]
+    assert part.rank == without.rank
     assert part.score == pytest.approx(without.score, rel=1e-4)
-    assert part.score_change == pytest.approx(without.score - whole.score, rel=1e-3)
+    assert part.score_change == pytest.approx(without.score - found.place.score, rel=1e-3)
     assert part.how == "dropped"
+
+
+def listed(predictor: Predictor, question: str, name: str, request: Request) -> Answer:
+    """The row of a name in the list of all answers."""
+    answers = predictor.answer([question], replace(request, k=10**6))[0]
+    return next(answer for answer in answers if answer.name == name)
+
+
+@pytest.mark.parametrize("request_", [Request(), Request(restrict_range=False)])
+def test_an_explanation_has_the_rank_and_probability_of_the_list(
+    predictor: Predictor, request_: Request
+) -> None:
+    bare = ("player 1 | plays for | ?", "player 1 | lives in | ?", "player 1 | ? | club 1")
+    for question in (QUESTION, *bare, "player 1 | plays for | club 1 | position = ?"):
+        for answer in predictor.answer([question], request_)[0]:
+            place = explain(predictor, question, answer.name, count=1, request=request_).place
+            assert (place.rank, place.probability) == (answer.rank, answer.probability)
+
+
+def test_an_answer_out_of_range_is_explained_as_if_it_were_in_range(predictor: Predictor) -> None:
+    inside = explain(predictor, QUESTION, "club 1").place
+    outside = explain(predictor, QUESTION, "city 1").place
+    assert outside.candidates == inside.candidates + 1 == 9
+    assert 0.0 < outside.probability < 1.0
 
 
 def test_an_entity_is_left_out_by_the_mean_vector(predictor: Predictor) -> None:
@@ -276,10 +302,13 @@ def test_moves_are_the_ranks_of_both_rankings(predictor: Predictor) -> None:
 
 
 def test_who_is_no_candidate_stands_behind_all(predictor: Predictor) -> None:
-    fact = next(f for f in predictor.splits.train if f.relation == "plays for")
-    question = f"{fact.subject} | plays for | ?"
-    pairs = [f"+ {a} = {v}" for a, v in fact.qualifiers]
-    found = whatif(predictor, question, pairs, k=100, known="remove")
+    fact = next(f for f in predictor.splits.train if len(f.qualifiers) == 2)
+    (a, v), (b, w) = fact.qualifiers
+    question = f"{fact.subject} | plays for | ? | {a} = {v} | {b} = {w}"
+    found = whatif(predictor, question, [f"- {b} = {w}"], k=100)
+    assert {move.name for move in found.moves} == {f"club {i}" for i in range(8)}  # in range
+    other = next(year for year in ("2000", "2001") if year != w)
+    found = whatif(predictor, question, [f"{b} = {other}"], k=100, known="remove")
     (move,) = [move for move in found.moves if move.name == fact.object]
-    assert move.after == len(predictor.entities)
-    assert move.probability_after == 0.0
+    assert (move.before, move.probability_before) == (8, 0.0)  # behind the other seven clubs
+    assert move.probability_after > 0.0

@@ -3,8 +3,9 @@
 import itertools
 import math
 import shutil
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -17,11 +18,17 @@ from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import KnownAnswers, Question
 from hyperfact.models.representations import Representations
 from hyperfact.predict import Predictor, RelationQuestion, complete, read_any, write_any
-from hyperfact.predict.answers import Known
+from hyperfact.predict.answers import Known, Request
 from hyperfact.predict.calibration import expected_calibration_error, fit
-from hyperfact.predict.candidates import log_partition
-from hyperfact.predict.fitting import entity_questions, relation_questions
-from hyperfact.predict.questions import ResolvedQuestion, batch_of
+from hyperfact.predict.candidates import log_partition, scores_of
+from hyperfact.predict.fitting import (
+    Kind,
+    entity_questions,
+    kind_of,
+    partial_questions,
+    relation_questions,
+)
+from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, batch_of
 from hyperfact.predict.scoring import Scorer, top
 from tests.support.models import ENCODER_FORMS
 from tests.support.names import HOSTILE, LITERALS
@@ -135,16 +142,21 @@ def test_places_are_the_ranks_of_evaluate(predictor: Predictor) -> None:
     np.testing.assert_array_equal([place.rank for place in places], found.ranks.by("realistic"))
 
 
-def test_the_place_of_a_new_answer_is_its_row_among_those_that_are_not_known(
-    predictor: Predictor,
+@pytest.mark.parametrize("restrict_range", [True, False])
+@pytest.mark.parametrize("known", get_args(Known))
+def test_a_list_and_the_place_of_one_answer_have_the_same_numbers(
+    predictor: Predictor, known: Known, restrict_range: bool
 ) -> None:
+    request = Request(10**6, known, restrict_range)
     for text, _ in texts(predictor, "test")[::5]:
-        answers = predictor.ask(text, 10**6, known="remove")
+        ids = predictor.resolve(text).ids
+        scores = scores_of(predictor.scorer, predictor.knowledge, [ids])[0]
+        answers = predictor.answer([text], request)[0]
         for answer in answers:
-            place = predictor.place(text, answer.name)
-            assert (place.score, place.probability) == (answer.score, answer.probability)
-            equal = [other.rank for other in answers if other.score == answer.score]
-            assert place.rank == sum(equal) / len(equal)
+            number = predictor.answer_id(ids, answer.name)
+            place = predictor.list_ranking(ids, number, request).place(scores)
+            found = (place.rank, place.candidates, place.score, place.probability)
+            assert found == (answer.rank, answers.candidates, answer.score, answer.probability)
 
 
 @pytest.mark.parametrize("encoder", ["lookup", "compgcn-sub", "rgcn"])
@@ -173,50 +185,105 @@ def test_answers_are_sorted_and_their_probabilities_sum_to_one(predictor: Predic
         assert scores == sorted(scores, reverse=True)
         assert math.isclose(sum(a.probability for a in answers), 1.0, abs_tol=1e-5)
         assert answers.candidates == len(answers)
-    answers = predictor.ask("player 1 | ? | city 1", 100)
+    answers = predictor.ask("player 1 | ? | city 1", 100, restrict_range=False)
     assert len(answers) == len(predictor.relations)
     assert math.isclose(sum(a.probability for a in answers), 1.0, abs_tol=1e-5)
 
 
+def agrees(question: AnyQuestion, name: str, fact: Fact) -> bool:
+    """Whether a fact says at least what the question says with this name in its blank."""
+    whole = question.answered(name)
+    pairs, said = Counter(fact.qualifiers), Counter(whole.qualifiers)
+    return fact.primary == whole.primary and said <= pairs and len(whole.qualifiers) == said.total()
+
+
 def test_every_known_answer_is_marked_by_split(predictor: Predictor) -> None:
-    every = {name: set(part) for name, part in predictor.splits.items()}
-    for split in ("train", "test"):
-        for text, _ in texts(predictor, split)[::7]:
-            answers = predictor.ask(text, 10**6)
-            for answer in answers:
-                fact = answers.question.answered(answer.name)
-                expected = tuple(name for name, facts in every.items() if fact in facts)
-                assert answer.where == expected, (text, answer)
-                assert answer.known == bool(expected)
+    parts = {name: list(part) for name, part in predictor.splits.items()}
+    bare = ["player 1 | plays for | ?", "? | lives in | city 1", "player 1 | ? | club 1"]
+    asked = [text for split in ("train", "test") for text, _ in texts(predictor, split)[::7]]
+    for text in [*asked, *bare, "player 4 | plays for | club 4 | since = ?"]:
+        answers = predictor.ask(text, 10**6, restrict_range=False)
+        for answer in answers:
+            expected = tuple(
+                name
+                for name, facts in parts.items()
+                if any(agrees(answers.question, answer.name, fact) for fact in facts)
+            )
+            assert answer.where == expected, (text, answer)
+            assert answer.known == bool(expected)
+
+
+def test_the_answers_of_a_question_that_leaves_qualifiers_out_are_known(
+    predictor: Predictor,
+) -> None:
+    for split, part in predictor.splits.items():
+        for fact in part:
+            question = f"{fact.subject} | {fact.relation} | ?"
+            known = predictor.ask(question, known="only", restrict_range=False)
+            assert split in next(a.where for a in known if a.name == fact.object)
 
 
 def test_the_true_answer_is_known_and_may_be_removed_or_hidden(predictor: Predictor) -> None:
     for text, name in texts(predictor, "test"):
-        marked = {a.name: a for a in predictor.ask(text, 10**6)}
-        assert "test" in marked[name].where
-        only = list(predictor.ask(text, 10**6, known="only"))
-        assert only == [a for a in marked.values() if a.known]
-        removed = predictor.ask(text, 10**6, known="remove")
-        hidden = predictor.ask(text, 10**6, known="hide")
-        assert {a.name for a in removed} == {a.name for a in marked.values() if not a.known}
+        marked, only, removed, hidden = (
+            list(predictor.ask(text, 10**6, known=way, restrict_range=False))
+            for way in ("mark", "only", "remove", "hide")
+        )
+        by_name = {a.name: a for a in marked}
+        assert "test" in by_name[name].where
+        assert only == [a for a in marked if a.known]
+        assert {a.name for a in removed} == {a.name for a in marked if not a.known}
         assert [a.name for a in hidden] == [a.name for a in removed]
         for answer in hidden:
-            assert answer.probability == pytest.approx(marked[answer.name].probability, rel=1e-4)
+            assert answer.probability == pytest.approx(by_name[answer.name].probability, rel=1e-4)
 
 
 def test_the_range_holds_what_training_shows(predictor: Predictor) -> None:
     train = predictor.splits.train
-    found = {a.name for a in predictor.ask("player 1 | lives in | ?", 999, restrict_range=True)}
+    found = {a.name for a in predictor.ask("player 1 | lives in | ?", 999)}
     assert found == {f.object for f in train if f.relation == "lives in"}
     text = "player 1 | plays for | club 1 | position = ?"
-    found = {a.name for a in predictor.ask(text, 999, restrict_range=True)}
+    found = {a.name for a in predictor.ask(text, 999)}
     assert found == {v for f in train for a, v in f.qualifiers if a == "position"}
     text = "player 1 | plays for | club 1 | ? = wing"
-    found = {a.name for a in predictor.ask(text, 999, restrict_range=True)}
+    found = {a.name for a in predictor.ask(text, 999)}
     assert found == {a for f in train if f.relation == "plays for" for a, _ in f.qualifiers}
-    found = {a.name for a in predictor.ask("player 1 | ? | club 1", 999, restrict_range=True)}
+    found = {a.name for a in predictor.ask("player 1 | ? | club 1", 999)}
     assert found == {f.relation for f in train}
-    assert len(predictor.ask("player 1 | since | ?", restrict_range=True)) == 0
+    everybody = predictor.ask("player 1 | lives in | ?", 999, restrict_range=False)
+    assert len(everybody) == len(predictor.entities)
+
+
+def test_where_training_shows_nobody_everybody_is_a_candidate(predictor: Predictor) -> None:
+    answers = predictor.ask("player 1 | since | ?")
+    assert answers.candidates == len(predictor.entities)
+    assert not answers.seen_role
+    assert "everybody is a candidate" in repr(answers)
+    assert predictor.ask("player 1 | lives in | ?").seen_role
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("player 1 | plays for | ?", True),
+        ("player 1 | plays for | ? | since = 2001", True),
+        ("player 1 | plays for | club 1 | position = ?", True),
+        ("player 1 | lives in | city 1 | ? = 2001", True),
+        ("player 1 | ? | city 1 | since = 2001", True),
+        ("player 1 | lives in | ? | position = wing", False),
+        ("player 1 | since | ?", False),
+        ("player 1 | in | city 1 | ? = 2001", False),
+        ("player 1 | lives in | city 1 | since = 2001 | ? = wing", False),
+        ("player 1 | ? | city 1 | in = city 1", False),
+        ("player 1 | plays for | ? | since = 2001 | since = 2002", False),
+    ],
+)
+def test_a_shape_that_training_never_saw_is_said(
+    predictor: Predictor, text: str, seen: bool
+) -> None:
+    answers = predictor.ask(text, 1)
+    assert answers.seen_shape is answers.as_dict()["seen_shape"] is seen
+    assert any("this is a guess" in note for note in answers.notes) is not seen
 
 
 def test_several_qualifiers_in_any_order_are_one_question(predictor: Predictor) -> None:
@@ -246,7 +313,7 @@ def test_a_score_that_is_no_number_is_refused(predictor: Predictor) -> None:
     broken.entities[3] = float("nan")
     scorer = Scorer(predictor.scorer.decoder, broken, "float32")
     other = Predictor(predictor.config, predictor.splits, scorer=scorer)
-    other._calibrations["entity"] = None
+    other._calibrations.update({"entity": None, "partial": None})
     with pytest.raises(NumericalError):
         other.ask("player 1 | lives in | ?")
 
@@ -260,7 +327,7 @@ def test_a_batch_answers_as_single_questions_do(predictor: Predictor) -> None:
         {},
         {"known": "remove"},
         {"known": "only"},
-        {"restrict_range": True},
+        {"restrict_range": False},
     )
     for options in ways:
         many = list(predictor.ask_many([*asked, *asked], 5, **options))
@@ -315,6 +382,38 @@ def test_the_calibration_error_is_the_gap_by_bins() -> None:
     sure, unsure = (1 / (1 + math.exp(-x)) for x in (2.0, 0.1))
     expected = (abs(2 * sure - 1) + abs(unsure - 1)) / 3
     assert expected_calibration_error(scores, answers, 1.0) == pytest.approx(expected)
+
+
+def test_a_question_that_leaves_qualifiers_out_has_its_own_temperature(
+    predictor: Predictor,
+) -> None:
+    kinds = {
+        "player 1 | plays for | ?": "partial",
+        "player 1 | lives in | ?": "partial",
+        "player 1 | lives in | ? | since = 2001": "entity",
+        "club 1 | in | ?": "entity",  # no fact of this relation says more
+        "player 1 | plays for | ? | position = wing | since = 2001": "entity",
+        "player 1 | ? | club 1": "relation",
+        "player 1 | since | ?": "entity",  # there is nothing to compare it with
+    }
+    for text, kind in kinds.items():
+        assert kind_of(predictor.resolve(text).ids, predictor.knowledge) == kind, text
+    fitted = {kind: predictor.calibration(kind) for kind in get_args(Kind)}
+    assert len({value and value.temperature for value in fitted.values()}) == 3
+    assert all(value is not None for value in fitted.values())
+
+
+def test_partial_questions_lose_qualifiers_and_keep_their_answers(predictor: Predictor) -> None:
+    valid = predictor.splits.valid
+    asked, answers = partial_questions(valid)
+    names = predictor.entities, predictor.relations
+    assert asked
+    for ids, answer in zip(asked, answers, strict=True):
+        question = ResolvedQuestion.by_ids(ids, *names).question
+        name = predictor.entities[answer]
+        agreeing = [fact for fact in valid if agrees(question, name, fact)]
+        assert agreeing
+        assert all(len(question.qualifiers) < len(fact.qualifiers) for fact in agreeing)
 
 
 def test_without_validation_facts_nothing_is_calibrated() -> None:

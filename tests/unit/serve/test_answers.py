@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from hyperfact.predict import Predictor
+from hyperfact.predict import Predictor, complete
 from hyperfact.predict.answers import Request
 from hyperfact.predict.explain import explain
 from hyperfact.predict.whatif import whatif
@@ -17,6 +17,7 @@ from hyperfact.serve.batching import TextQuestion, answer, to_json
 from hyperfact.serve.exactness import same_together
 from hyperfact.serve.openapi import OPERATIONS, document
 from hyperfact.serve.opened import Models
+from hyperfact.serve.requests import MOST_SCORED
 from tests.support.runs import league, untrained
 from tests.support.serving import (
     QUESTION,
@@ -93,9 +94,10 @@ def test_the_attributes_of_a_relation(port: int, predictor: Predictor) -> None:
 
 
 def test_answers_are_those_of_the_library(port: int, predictor: Predictor) -> None:
-    for options in ({}, {"k": 3, "known": "remove"}, {"range": True, "k": 1000}):
+    for options in ({}, {"k": 3, "known": "remove"}, {"any_name": True, "k": 1000}):
         found = post(port, "predict", {"question": QUESTION, **options})
-        made = Request(options.get("k", 10), options.get("known", "mark"), "range" in options)  # type: ignore[arg-type]
+        in_range = "any_name" not in options
+        made = Request(options.get("k", 10), options.get("known", "mark"), in_range)  # type: ignore[arg-type]
         assert found.body == to_json(predictor.answer([QUESTION], made)[0].as_dict())
         fits(replies.AnswerList, found.json())
 
@@ -109,6 +111,38 @@ def test_explanations_and_changes_are_those_of_the_library(port: int, predictor:
     assert found.body == to_json(whatif(predictor, QUESTION, changes, k=4).as_dict())
     fits(replies.WhatIfReply, found.json())
     fits(replies.MapReply, get(port, "/api/models/league/map").json())
+
+
+@pytest.mark.parametrize("options", [{}, {"any_name": True}, {"known": "remove"}])
+def test_an_answer_has_the_same_numbers_wherever_it_stands(
+    port: int, options: dict[str, Any]
+) -> None:
+    asked = {"question": QUESTION, **options}
+    for row in post(port, "predict", asked).json()["answers"][:3]:
+        found = post(port, "explain", {**asked, "answer": row["name"]}).json()
+        moves = post(port, "what-if", {**asked, "changes": ["+ since = 2001"]}).json()["moves"]
+        (move,) = [move for move in moves if move["name"] == row["name"]]
+        assert found["rank"] == row["rank"] == move["before"]
+        assert found["probability"] == row["probability"] == move["probability_before"]
+
+
+def test_a_shape_that_training_never_saw_is_said(port: int) -> None:
+    assert post(port, "predict", {"question": QUESTION}).json()["seen_shape"] is True
+    found = post(port, "predict", {"question": "player 1 | since | ?"}).json()
+    assert (found["seen_shape"], found["seen_role"]) == (False, False)
+    changes = {"question": QUESTION, "changes": ["+ position = wing"]}
+    assert post(port, "what-if", changes).json()["seen_shape"] is False
+
+
+def test_new_facts_are_those_of_the_library(port: int, predictor: Predictor) -> None:
+    found = post(port, "complete", {"entity": "player 1", "limit": 4})
+    expected = complete(predictor, entity="player 1", limit=4, budget=MOST_SCORED)
+    assert found.body == to_json(expected.as_dict())
+    assert len(fits(replies.CompletionReply, found.json())["proposals"]) == 4
+    for wrong in ({"budget": MOST_SCORED + 1}, {"limit": 101}, {"budget": 1}, {"more": 1}):
+        assert post(port, "complete", {"entity": "player 1", **wrong}).status == 400
+    assert post(port, "complete", {"entity": "nobody"}).status == 404
+    assert post(port, "complete", {}).status == 400
 
 
 def test_a_batch_has_answers_and_errors_in_order(port: int, predictor: Predictor) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hyperfact.predict.answers import Request
 from hyperfact.predict.candidates import Place, scores_of
 from hyperfact.predict.explain.parts import Part, parts_of
 from hyperfact.predict.explain.paths import Path, paths_of
@@ -22,7 +23,7 @@ class Explanation:
 
     question: AnyQuestion
     answer: str
-    place: Place
+    place: Place  # the same as in the list of answers
     parts: tuple[Part, ...]  # those that matter most first
     support: tuple[Support, ...]  # nearest first; by effect where it was measured
     paths: tuple[Path, ...]
@@ -50,6 +51,7 @@ def explain(
     *,
     count: int = 5,
     measure: bool = False,
+    request: Request | None = None,
 ) -> Explanation:
     """Explain an answer.
 
@@ -60,10 +62,12 @@ def explain(
         count: How many supporting facts and how many paths, at most.
         measure: Hide each supporting fact from the encoder in turn, and order by the effect; costs
             an encoding of the graph for each.
+        request: How the list of answers was asked for, whose rank and probability these are; its
+            `k` does not matter.
     """
     asked = predictor.resolve(question)
     ids, candidate = asked.ids, predictor.answer_id(asked.ids, answer)
-    ranking = predictor.filtered_ranking(ids, candidate)
+    ranking = predictor.list_ranking(ids, candidate, request or Request())
     place = ranking.place(scores_of(predictor.scorer, predictor.knowledge, [ids])[0])
     support = support_of(predictor, ids.filled(candidate), count)
     if measure and sees_graph(predictor):

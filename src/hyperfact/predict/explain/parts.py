@@ -15,7 +15,7 @@ from torch import Tensor
 
 from hyperfact.graph.facts import show
 from hyperfact.graph.queries import BLANK_ID
-from hyperfact.predict.candidates import FilteredRanking, Place, scores_of
+from hyperfact.predict.candidates import ListRanking, Place, scores_of
 from hyperfact.predict.knowledge import Knowledge
 from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import QuestionIds
@@ -30,7 +30,7 @@ class Part:
     text: str
     how: str  # dropped, replaced by the mean, or only the prior left
     score: float  # of the answer without this part
-    rank: float  # likewise, filtered
+    rank: float  # likewise
     score_change: float  # without minus with: negative where the part speaks for the answer
     log_probability_change: float  # likewise
 
@@ -40,7 +40,7 @@ class Part:
 
 
 def parts_of(
-    predictor: Predictor, ids: QuestionIds, ranking: FilteredRanking, whole: Place
+    predictor: Predictor, ids: QuestionIds, ranking: ListRanking, whole: Place
 ) -> tuple[Part, ...]:
     """Every known part, the one that matters most first.
 

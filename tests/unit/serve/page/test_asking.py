@@ -67,7 +67,7 @@ def test_a_literal_is_found_by_its_text() -> None:
         question=st.text(min_size=1).map(str.strip),
         k=st.integers(1, 100),
         known=st.sampled_from(["mark", "remove"]),
-        in_range=st.booleans(),
+        any_name=st.booleans(),
         answer=st.none() | st.text(),
         answer_id=st.none() | st.integers(0, 2**31),
         changes=st.lists(st.text(min_size=1), max_size=3).map(tuple),

@@ -73,10 +73,10 @@ def test_nothing_inline_and_every_link_stays_here(path: str, query: dict[str, ob
 
 def test_a_form_becomes_an_address_to_share() -> None:
     form = {"s": " player 1 ", "r": "plays for", "blank": "o", "a1": "position", "v1": "wing"}
-    reply = get(app(), "/m/league", {**form, "a2": "", "v2": "", "k": "25", "range": "1"})
+    reply = get(app(), "/m/league", {**form, "a2": "", "v2": "", "k": "25", "any": "1"})
     assert reply.status == 303
     asked = "player%201%20%7C%20plays%20for%20%7C%20%3F%20%7C%20position%20%3D%20wing"
-    assert reply.headers["location"] == f"/m/league?q={asked}&k=25&range=1"
+    assert reply.headers["location"] == f"/m/league?q={asked}&k=25&any=1"
     assert get(app(), reply.headers["location"]).status == 200
 
 
@@ -135,11 +135,86 @@ def test_files_are_a_frozen_list_with_the_mark_of_their_content() -> None:
 def test_facts_come_in_pages() -> None:
     first = get(app(), "/m/league/entity", {"name": "wing"})
     assert "More facts" in first.text
-    link = re.search(r'href="([^"]*from=20)"', first.text)
+    link = re.search(r'href="([^"]*from=20)#facts"', first.text)
     assert link is not None
     second = get(app(), link.group(1).replace("&amp;", "&"))
     assert "Earlier facts" in second.text
     assert get(app(), "/m/league/entity", {"name": "wing", "from": "-1"}).status == 400
+
+
+def test_facts_of_one_relation() -> None:
+    every = get(app(), "/m/league/entity", {"name": "player 1"})
+    link = re.search(r'href="([^"]*relation=plays%20for)#facts"', every.text)
+    assert link is not None
+    some = get(app(), link.group(1).replace("&amp;", "&"))
+    assert some.status == 200
+    listed = some.text.partition('id="facts-title"')[2].partition("</nav>")[2]
+    assert "plays for" in listed
+    assert "lives in" not in listed
+    assert get(app(), "/m/league/entity", {"name": "wing", "relation": "no"}).status == 404
+
+
+def test_what_else_might_be_true_is_guessed_when_asked() -> None:
+    first = get(app(), "/m/league/entity", {"name": "player 1"}).text
+    link = re.search(r'href="([^"]*else=1)#else"', first)
+    assert link is not None
+    assert "guesses" not in first
+    listed = get(app(), link.group(1).replace("&amp;", "&")).text
+    listed = listed.partition('<ol class="facts guesses">')[2].partition("</ol>")[0]
+    assert listed.count('<li class="card">') == 10
+    why = re.search(r'href="([^"]*)#why"', listed)
+    assert why is not None
+    assert 'id="why"' in get(app(), why.group(1).replace("&amp;", "&")).text
+
+
+def test_answers_are_in_range_unless_everybody_is_wanted() -> None:
+    narrow, wide = ask(q=QUESTION, k="100").text, ask(q=QUESTION, k="100", any="1").text
+    names = [
+        set(re.findall(r'<li class="card answer.*?<bdi[^>]*>(.*?)</bdi>', t, re.S))
+        for t in (narrow, wide)
+    ]
+    assert names[0] == {f"club {i}" for i in range(8)}
+    assert len(names[1]) > 80
+    assert 'name="any" value="1" checked' in wide
+
+
+def test_bars_are_as_wide_as_the_probability() -> None:
+    text = ask(q=QUESTION).text
+    widths = [float(w) for w in re.findall(r'class="fill" width="([\d.]+)%"', text)]
+    shown = [float(p) for p in re.findall(r'class="pct">(?:&lt; )?([\d.]+) %', text)]
+    assert len(widths) == len(shown) == 8
+    for width, percentage in zip(widths, shown, strict=True):
+        assert width == pytest.approx(max(percentage, 0.8), abs=0.06)
+
+
+def test_a_question_like_none_in_training_has_a_hint() -> None:
+    assert "hint-note" not in ask(q=QUESTION).text
+    assert "this is a guess" in ask(q="player 1 | lives in | ? | position = wing").text
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("player 1 | plays for", {"s": "player 1", "r": "plays for"}),
+        (
+            "player 1 | plays for | ? | position",
+            {"s": "player 1", "r": "plays for", "a1": "position"},
+        ),
+        (
+            "player 1 | plays for | club 1 | since = ? | a = ?",
+            {"o": "club 1", "a1": "since", "a2": "a"},
+        ),
+        ("| | = | | |", {}),
+    ],
+)
+def test_a_text_that_is_no_question_fills_the_form_as_far_as_it_goes(
+    text: str, fields: dict[str, str]
+) -> None:
+    reply = ask(q=text)
+    assert reply.status == 400
+    assert 'role="alert"' in reply.text
+    for field, value in fields.items():
+        assert f'name="{field}" value="{value}"' in reply.text
 
 
 def test_cells_of_a_download_are_no_formulas() -> None:

@@ -27,7 +27,9 @@
       const target = document.querySelector(focus);
       if (target) {
         target.focus({ preventScroll: true });
-        target.scrollIntoView({ block: "nearest" });
+        const box = target.getBoundingClientRect();
+        const seen = box.top >= 0 && box.bottom < 0.6 * innerHeight; // with what stands below it
+        if (!seen) target.scrollIntoView({ block: "start" });
         status.textContent = target.textContent;
       }
     } catch (error) {
