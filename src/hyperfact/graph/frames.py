@@ -41,7 +41,8 @@ def frame_facts(
         parts = [_texts(column[i]) for column in (s, r, o)]
         if any(len(part) != 1 for part in parts):
             raise DataError(f"row {i} of the frame: subject, relation and object must be one each")
-        yield Fact(*(part[0] for part in parts), tuple(pairs))
+        (subject,), (relation,), (object_,) = parts
+        yield Fact(subject, relation, object_, tuple(pairs))
 
 
 def make_frame(facts: Sequence[Fact], kind: str) -> Any:
@@ -82,12 +83,12 @@ def _cells(frame: Any) -> _Cells:
     if isinstance(frame, Sequence) and all(isinstance(row, Mapping) for row in frame):
         names = dict.fromkeys(str(name) for row in frame for name in row)
         return {name: [row.get(name) for row in frame] for name in names}
-    names = getattr(frame, "column_names", getattr(frame, "columns", None))
-    if names is None:
+    columns = getattr(frame, "column_names", getattr(frame, "columns", None))
+    if columns is None:
         raise DataError(
             f"a {type(frame).__name__} is no frame: expected pandas, polars, Arrow or dicts"
         )
-    return {str(name): _values(frame[name]) for name in names}
+    return {str(name): _values(frame[name]) for name in columns}
 
 
 def _values(column: Any) -> list[Any]:

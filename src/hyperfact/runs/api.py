@@ -2,11 +2,10 @@
 
 import logging
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 
 from hyperfact.config import ExperimentConfig
-from hyperfact.errors import UserError
+from hyperfact.data.split import ensure_splits
 from hyperfact.evaluation import Evaluation, Policy
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.runs.build import load_data, resolve
@@ -50,19 +49,10 @@ def _splits(dataset: str | Path | HKG | Splits, config: ExperimentConfig) -> Spl
     if isinstance(dataset, Splits):
         return dataset
     if isinstance(dataset, HKG):
-        return _divided(dataset)
+        splits, note = ensure_splits(Splits({"train": dataset}, name="facts"))
+        logger.info(note)
+        return splits
     return load_data(config)
-
-
-def _divided(facts: HKG) -> Splits:
-    try:
-        split = import_module("hyperfact.data.split").split
-    except ImportError:
-        raise UserError(
-            "train needs facts to choose by: pass Splits with train and valid"
-        ) from None
-    divided: Splits = split(facts)
-    return divided
 
 
 def evaluate(

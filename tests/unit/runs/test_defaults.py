@@ -2,10 +2,9 @@
 
 import pytest
 
-from hyperfact import HKG, Fact, load, train
+from hyperfact import HKG, Fact, Splits, load, train
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
-from hyperfact.runs import api
 from hyperfact.runs.build import resolve
 from hyperfact.runs.defaults import ROWS, fitting_defaults, with_defaults
 from hyperfact.runs.experiment import run
@@ -70,13 +69,9 @@ def test_an_untuned_run_beats_the_baseline_on_a_part_of_world() -> None:
 def test_impossible_sizes_are_refused_before_memory_is_asked_for() -> None:
     config, _ = with_defaults({"training": {"dim": 1_000_000_000}}, chain(100))
     with pytest.raises(UserError, match=r"training\.dim = 1,000,000,000 for .* GB of memory are"):
-        run(config, splits=api.Splits({"train": chain(100)}, name="chain"))
+        run(config, splits=Splits({"train": chain(100)}, name="chain"))
 
 
-def test_facts_alone_are_split_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr(api, "import_module", absent)
-    with pytest.raises(UserError, match="pass Splits"):
-        train(chain(30))
+def test_facts_alone_are_split() -> None:
+    found = train(load("world").train[:300])
+    assert set(found.results) == {"valid", "test"}
