@@ -2,7 +2,7 @@
 
 import pytest
 
-from hyperfact import HKG, Fact, load, train
+from hyperfact import HKG, Fact, Splits, load, train
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 from hyperfact.runs import api
@@ -51,7 +51,7 @@ def test_what_is_given_wins_and_leaves_no_setting_without_meaning() -> None:
 
 def test_the_dimension_fits_the_memory() -> None:
     facts = chain(20_000)
-    size, memory = GraphSize.of_facts(facts), 300_000_000
+    size, memory = GraphSize.of_facts(facts), 240_000_000
     config, _ = with_defaults({}, facts, memory)
     assert config.training.dim < with_defaults({}, facts)[0].training.dim
     assert estimate_memory(config, size) <= memory
@@ -59,7 +59,7 @@ def test_the_dimension_fits_the_memory() -> None:
 
 def test_an_untuned_run_beats_the_baseline_on_a_part_of_world() -> None:
     world = load("world")
-    found = train(type(world)({n: part[:200] for n, part in world.items()}, name="part"))
+    found = train(Splits({n: part[:200] for n, part in world.items()}, name="part"))
     test = found.results["test"]
     baseline = next(m.mrr for name, m in test.beside.items() if name.startswith("baseline"))
     assert test.metrics.mrr > baseline
@@ -70,7 +70,7 @@ def test_an_untuned_run_beats_the_baseline_on_a_part_of_world() -> None:
 def test_impossible_sizes_are_refused_before_memory_is_asked_for() -> None:
     config, _ = with_defaults({"training": {"dim": 1_000_000_000}}, chain(100))
     with pytest.raises(UserError, match=r"training\.dim = 1,000,000,000 for .* GB of memory are"):
-        run(config, splits=api.Splits({"train": chain(100)}, name="chain"))
+        run(config, splits=Splits({"train": chain(100)}, name="chain"))
 
 
 def test_facts_alone_are_split_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
