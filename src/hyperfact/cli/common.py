@@ -146,7 +146,7 @@ def _parser(*, is_narrow: bool) -> Callable[..., Any]:
 def _run(words: list[str]) -> int:
     try:
         columns = get_terminal_size().columns
-        narrow = {"terminal_width": columns} if columns < _NARROW else {}
+        narrow = {"terminal_width": columns - 2} if columns < _NARROW else {}
         parse = _parser(is_narrow=bool(narrow))
         code = parse(args=words, prog_name="hyperfact", standalone_mode=False, **narrow)
         if code == 130:  # the parser has turned Ctrl-C into an exit code
