@@ -145,10 +145,10 @@ def _parser(*, is_narrow: bool) -> Callable[..., Any]:
 
 def _run(words: list[str]) -> int:
     try:
-        is_narrow = get_terminal_size().columns < _NARROW
-        code = _parser(is_narrow=is_narrow)(
-            args=words, prog_name="hyperfact", standalone_mode=False
-        )
+        columns = get_terminal_size().columns
+        narrow = {"terminal_width": columns - 2} if columns < _NARROW else {}
+        parse = _parser(is_narrow=bool(narrow))
+        code = parse(args=words, prog_name="hyperfact", standalone_mode=False, **narrow)
         if code == 130:  # the parser has turned Ctrl-C into an exit code
             note("interrupted")
         return code if isinstance(code, int) else 0

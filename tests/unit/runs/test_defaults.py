@@ -50,7 +50,7 @@ def test_what_is_given_wins_and_leaves_no_setting_without_meaning() -> None:
 
 def test_the_dimension_fits_the_memory() -> None:
     facts = chain(20_000)
-    size, memory = GraphSize.of_facts(facts), 300_000_000
+    size, memory = GraphSize.of_facts(facts), 240_000_000
     config, _ = with_defaults({}, facts, memory)
     assert config.training.dim < with_defaults({}, facts)[0].training.dim
     assert estimate_memory(config, size) <= memory
@@ -58,7 +58,7 @@ def test_the_dimension_fits_the_memory() -> None:
 
 def test_an_untuned_run_beats_the_baseline_on_a_part_of_world() -> None:
     world = load("world")
-    found = train(type(world)({n: part[:200] for n, part in world.items()}, name="part"))
+    found = train(Splits({n: part[:200] for n, part in world.items()}, name="part"))
     test = found.results["test"]
     baseline = next(m.mrr for name, m in test.beside.items() if name.startswith("baseline"))
     assert test.metrics.mrr > baseline
