@@ -59,6 +59,7 @@ class Choice:
 
     def read(self) -> "tuple[ExperimentConfig, Splits]":
         """The configuration and its facts, with the threads set."""
+        from hyperfact.data import absolute
         from hyperfact.runs.configurations import read_config
 
         named = {
@@ -69,6 +70,8 @@ class Choice:
         changes = [f"{key}={value}" for key, value in named.items() if value is not None]
         config = read_config(self.config, [*changes, *(self.overrides or [])])
         config = config.with_data_dir(self.data_dir)
+        data = config.data.model_copy(update={"dataset": absolute(config.data.dataset)})
+        config = config.model_copy(update={"data": data})
         set_threads(self.threads)
         return config, chosen_data(config)
 
