@@ -180,16 +180,15 @@ def test_the_tutorial_runs_and_prints_what_it_shows(
     text = (DOCS / "tutorial" / "own-data.md").read_text(encoding="utf-8")
     files = re.findall(r"`(\S+\.csv)`:\n\n```csv\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert len(files) == 2
-    (tmp_path / "mine").mkdir()
     for name, content in files:
         (tmp_path / name).write_text(content, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["hyperfact"])
     shown = re.findall(r"^\$ hyperfact (.*)\n((?:(?!\$ |```).*\n)*)", text, re.MULTILINE)
-    assert len(shown) == 9
+    assert len(shown) == 11
     for command, output in shown:
         capsys.readouterr()
         assert _run(shlex.split(command)) == 0, command
-        printed = capsys.readouterr().out
+        printed = "".join(capsys.readouterr())  # results, then messages
         pattern = ".*?".join(re.escape(part) for part in output.rstrip("\n").split("…"))
         assert re.match(pattern, printed, re.DOTALL), f"{command}\n{printed}"

@@ -1,6 +1,10 @@
 """The command line: each room of commands is a module; importing it adds them to the app.
 
+<<<<<<< HEAD
 Order: visible, common, options, answers, data, env, progress, results, serve, signals, ask, audit,
+=======
+Order: common, options, answers, data, env, progress, results, serve, signals, split, ask, audit,
+>>>>>>> tables
 extend, graph, learn, demo, judge, reproduce, runs, tune.
 """
 
@@ -10,7 +14,7 @@ from hyperfact.cli.common import app, main
 
 #: Every module with commands. Adding a command: a function in one of them.
 ROOMS = (
-    *("data", "env", "audit", "graph", "demo", "learn", "judge", "runs", "ask", "serve"),
+    *("data", "split", "env", "audit", "graph", "demo", "learn", "judge", "runs", "ask", "serve"),
     *("reproduce", "tune", "extend"),
 )
 for _room in ROOMS:

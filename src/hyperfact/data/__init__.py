@@ -5,7 +5,7 @@ Order: audit, benchmarks, builder, bundle, split, stats, formats.
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,17 @@ from hyperfact.data.builder import LITERAL_POLICIES, FactBuilder, ReadReport
 from hyperfact.data.bundle import BUNDLED, bundled_files
 from hyperfact.data.formats import FORMATS, GUESSED, Format, find_format, recognise, with_columns
 from hyperfact.data.formats.headers import ROLES, asked_columns
+from hyperfact.data.split import ensure_splits
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.system.source import Fault, Source
 from hyperfact.system.writing import staged
 
 logger = logging.getLogger("hyperfact")
-_SPLIT = re.compile(r"(?:^|[^a-z])(train|valid|val|dev|test|aux)(?:[^a-z]|$)")
+_WORDS = ("train", "valid", "val", "dev", "test", "aux")
+_SPLIT = re.compile(rf"(?:^|[^a-z])({'|'.join(_WORDS)})(?:[^a-z]|$)")
 _SAME = {"val": "valid", "dev": "valid"}
+_PART = re.compile(r"(?:^|[^a-z])(msg|support|inference)(?:[^a-z]|$)")
 _ORDER = ("train", "valid", "test", "aux")
 
 
@@ -32,6 +35,7 @@ def load(
     format: str | None = None,
     literals: str = "keep",
     columns: str | Mapping[str, str] | None = None,
+    split: bool = False,
 ) -> Splits:
     """Load a dataset: a bundled or benchmark name, a file, or a folder with train/valid/test files.
 
@@ -42,21 +46,23 @@ def load(
         literals: `keep` them as entities of their own kind, `drop` them (counted), or `error`.
         columns: of a table, as `"subject=person, relation=:worked at, object=company"` or a
             mapping; further pairs `attribute=column` are the qualifiers, without them all others.
+        split: part facts at random where none are kept for valid and test.
 
     Examples:
         >>> load("baseball").train[0].relation
         'all-star with'
     """
-    if not isinstance(source, str | Path):
-        return Splits({"train": _from_frame(source, columns or {})}, "frame")
-    splits, report = read(
-        source, data_dir=data_dir, format=format, literals=literals, columns=columns
-    )
-    for line in report.guesses:
-        logger.info("%s", line)
-    for line in notes(report):
-        logger.warning("%s: %s", splits.name, line)
-    return splits
+    if isinstance(source, str | Path):
+        found, report = read(
+            source, data_dir=data_dir, format=format, literals=literals, columns=columns
+        )
+        for line in report.guesses:
+            logger.info("%s", line)
+        for line in notes(report):
+            logger.warning("%s: %s", found.name, line)
+    else:
+        found = Splits({"train": _from_frame(source, columns or {})}, "frame")
+    return ensure_splits(found)[0] if split else found
 
 
 def _from_frame(frame: Any, columns: str | Mapping[str, str]) -> HKG:
@@ -80,6 +86,7 @@ def read(
     name, files, known = find_files(source, data_dir)
     chosen = _named_format(format, columns) or known
     builder = FactBuilder(literals=literals)
+    builder.guesses.extend(_asides(source, files))
     for split, path in files.items():
         file = Source(path)
         reader = chosen or recognise(file, like=builder.formats)
@@ -121,38 +128,86 @@ def notes(report: ReadReport) -> list[str]:
 def find_files(
     source: str | Path, data_dir: str | Path | None = None
 ) -> tuple[str, Mapping[str, Path], Format | None]:
-    """The name of a dataset, its file for each split, and its format where that is known."""
+    """The name of a dataset, its file for each split, and its format where that is known.
+
+    A folder of this name with facts in it goes before a dataset that the library knows.
+    """
     text = str(source)
+    if is_local(source):
+        path = Path(source)
+        name = path.resolve().name if path.is_dir() else path.name.partition(".")[0]
+        files: Mapping[str, Path] = split_files(path) if path.is_dir() else {"train": path}
+        return name, files, None
     if text in BUNDLED:
         return text, bundled_files(text), FORMATS["jsonl"]
     if text in BENCHMARKS:
         row = BENCHMARKS[text]
         files = locate(row, data_dir)
         return text, files, FORMATS[row.format] if row.format else None
-    path = Path(source)
-    if path.is_dir():
-        return path.resolve().name, split_files(path), None
-    if path.exists():
-        return path.name.partition(".")[0], {"train": path}, None
-    if "/" in text or path.suffix:
+    if Path(source).is_dir():
+        raise DataError(f"{text}: no file is named after train, valid or test")
+    if "/" in text or Path(source).suffix:
         raise UserError(f"{text}: no such file or folder")
     raise UnknownNameError("dataset", text, [*BUNDLED, *BENCHMARKS])
 
 
+def is_local(source: str | Path) -> bool:
+    """Whether a dataset is a file, or a folder with a file for some split."""
+    path = Path(source)
+    if path.is_dir():
+        return bool(_split_names(path))
+    return path.exists() and str(source) not in {*BUNDLED, *BENCHMARKS}
+
+
+def absolute(source: str) -> str:
+    """A dataset by a name that holds in every folder: its full path, if it is local."""
+    return str(Path(source).resolve()) if source and is_local(source) else source
+
+
 def split_files(folder: Path) -> dict[str, Path]:
-    """The file of each split in a folder, by its name."""
+    """The file of each split in a folder, by its name; `test.txt` goes before `test_2.txt`."""
     found: dict[str, Path] = {}
-    for path in sorted(folder.iterdir()):
-        match = _SPLIT.search(path.name.lower()) if path.is_file() else None
-        if match is None or path.name.startswith("."):
-            continue
-        split = _SAME.get(match.group(1), match.group(1))
-        if split in found:
-            raise DataError(f"{folder}: both {found[split].name} and {path.name} are {split} files")
-        found[split] = path
+    for split, paths in _split_names(folder).items():
+        plain = [path for path in paths if path.name.partition(".")[0].lower() in _WORDS]
+        chosen = plain if len(plain) == 1 else paths
+        if len(chosen) > 1:
+            both = " and ".join(path.name for path in chosen[:2])
+            raise DataError(f"{folder}: both {both} are {split} files")
+        found[split] = chosen[0]
     if not found:
         raise DataError(f"{folder}: no file is named after train, valid or test")
     return {split: found[split] for split in _ORDER if split in found}
+
+
+def _split_names(folder: Path) -> dict[str, list[Path]]:
+    """The files of a folder that are named after each split."""
+    found: dict[str, list[Path]] = {}
+    for path in _visible(folder):
+        match = _SPLIT.search(path.name.lower())
+        if match is not None:
+            found.setdefault(_SAME.get(match[1], match[1]), []).append(path)
+    return found
+
+
+def _visible(folder: Path) -> list[Path]:
+    paths = (path for path in folder.iterdir() if not path.name.startswith("."))
+    return sorted(path for path in paths if path.is_file())
+
+
+def _asides(source: str | Path, files: Mapping[str, Path]) -> Iterator[str]:
+    """What a person may not expect of the files that were taken."""
+    folder = Path(source)
+    if not folder.is_dir() or not is_local(source):
+        return
+    if str(source) in {*BUNDLED, *BENCHMARKS}:
+        yield f"{source} is the folder {folder.resolve()}, not the known dataset of this name"
+    unread = [
+        path.name
+        for path in _visible(folder)
+        if path not in files.values() and (_SPLIT.search(path.name) or _PART.search(path.name))
+    ]
+    if unread:
+        yield f"{folder}: not read: {', '.join(unread)}"
 
 
 def write(
@@ -195,4 +250,7 @@ def format_of_path(path: Path) -> Format:
     raise UserError(f"{path}: {several} in {suffix!r}; name one with --to ({names})")
 
 
-__all__ = ["FormatError", "find_files", "load", "notes", "read", "split_files", "write"]
+__all__ = [
+    *("FormatError", "absolute", "find_files", "is_local", "load", "notes", "read"),
+    *("split_files", "write"),
+]

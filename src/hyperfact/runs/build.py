@@ -9,7 +9,6 @@ import torch
 
 from hyperfact.config import Component, ExperimentConfig, Section, member, settings_of
 from hyperfact.data import load
-from hyperfact.data.split import ensure_splits
 from hyperfact.errors import ConfigError, DataError
 from hyperfact.evaluation import Background, Limits, Policy, evaluate
 from hyperfact.graph.hkg import HKG, Splits, union
@@ -62,8 +61,13 @@ def load_data(config: ExperimentConfig) -> Splits:
     data = config.data
     if not data.dataset:
         raise ConfigError("no data: set data.dataset, or give --dataset")
-    found = load(data.dataset, data_dir=data.data_dir, format=data.format, literals=data.literals)
-    return ensure_splits(found)[0]
+    return load(
+        data.dataset,
+        data_dir=data.data_dir,
+        format=data.format,
+        literals=data.literals,
+        split=True,
+    )
 
 
 def training_facts(config: ExperimentConfig, splits: Splits) -> HKG:

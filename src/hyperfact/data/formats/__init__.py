@@ -11,6 +11,7 @@ from hyperfact.data.formats.format import Format
 from hyperfact.data.formats.header_table import TABLE, header_in_doubt, with_columns
 from hyperfact.data.formats.hif import HIF
 from hyperfact.data.formats.hynt import HYNT
+from hyperfact.data.formats.json_rows import json_fault
 from hyperfact.data.formats.keyed_json import GRAN, HINGE, NALP
 from hyperfact.data.formats.kgtk import KGTK
 from hyperfact.data.formats.nary import NARY, NARY_INSTANCE
@@ -57,7 +58,7 @@ GUESSED = ("nary", "tab", "stare")
 _JSON = ("jsonl", "gran", "nalp", "hinge", "wikidata", "hif")
 _RDF = ("ntriples", "nquads", "turtle", "trig")
 _MEANT = {  # by how a file begins, or what its first line holds
-    **dict.fromkeys(("{", "["), _JSON),
+    **dict.fromkeys(('{"', "[{"), _JSON),
     **dict.fromkeys(("<", "_:", "@", "PREFIX", "BASE"), _RDF),
     "\t": ("table", "tab", "nary", "kgtk", "hynt", "roles", "nary-int"),
     ",": ("table", "stare"),
@@ -83,15 +84,22 @@ def recognise(source: Source, *, like: Collection[str] = ()) -> Format:
     if not source.head:
         raise FormatError(source.path, None, "the file is empty; name its format with --format")
     found = next((format for format in FORMATS.values() if format.recognises(source)), None)
-    if found is None or found.name in GUESSED:
-        header = header_in_doubt(source)
-        if header is not None and (found is None or found.name not in like):
-            raise FormatError(source.path, 1, _doubt(header, found))
-    if found is None:
-        names = ", ".join(could_be(source))
-        reason = f"the format is not recognised; name it with --format ({names})"
-        raise FormatError(source.path, 1, reason)
+    if found is not None and found.name not in GUESSED:
+        return found
+    header = None if could_be(source) is _JSON else header_in_doubt(source)
+    if header is not None and (found is None or found.name not in like):
+        raise FormatError(source.path, 1, _doubt(header, found))
+    if found is None or could_be(source) is _JSON:  # JSON that is broken is no line of bare fields
+        raise FormatError(source.path, *_unknown(source))
     return found
+
+
+def _unknown(source: Source) -> tuple[int, str]:
+    """Where and why no format takes a file: broken JSON, or one that is like none of them."""
+    names = could_be(source)
+    fault = json_fault(source) if names is _JSON else None
+    reason = f"the format is not recognised; name it with --format ({', '.join(names)})"
+    return fault or (1, reason)
 
 
 def could_be(source: Source) -> Sequence[str]:

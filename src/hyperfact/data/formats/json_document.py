@@ -28,8 +28,8 @@ def walk(source: Source, handle: Handle, *, inside: frozenset[str]) -> set[str]:
     try:
         return walker.top(inside)
     except json.JSONDecodeError as error:
-        line = error.doc.count("\n", 0, error.pos) + 1
-        raise FormatError(source.path, line, f"not JSON: {error.msg}") from None
+        reason = f"not JSON: {error.msg} at column {error.colno}"
+        raise FormatError(source.path, error.lineno, reason) from None
     except Fault as fault:
         raise FormatError(source.path, walker.line, str(fault)) from None
 

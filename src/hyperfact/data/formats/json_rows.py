@@ -19,7 +19,7 @@ def strict_json(text: str) -> Any:
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise Fault(f"not JSON: {error.msg} at character {error.pos + 1}") from None
+        raise Fault(f"not JSON: {error.msg} at column {error.colno}") from None
     except RecursionError:
         raise Fault("nested too deeply") from None
     except ValueError as error:  # an integer of more digits than Python converts
@@ -50,6 +50,28 @@ def sample_objects(source: Source) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             return []
     return rows if all(isinstance(row, dict) for row in rows) else []
+
+
+def json_fault(source: Source) -> tuple[int, str] | None:
+    """Line and reason why what begins like JSON is none: of an object a line, or one document."""
+    try:
+        json.loads(source.sample[0])
+    except RecursionError:
+        return None
+    except ValueError:  # an object goes over several lines, or the first one is broken
+        return _json_fault("\n".join(source.sample))
+    faults = ((i, _json_fault(line)) for i, line in enumerate(source.sample, start=1))
+    return next(((i, fault[1]) for i, fault in faults if fault is not None), None)
+
+
+def _json_fault(text: str) -> tuple[int, str] | None:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.lineno, f"not JSON: {error.msg} at column {error.colno}"
+    except (ValueError, RecursionError):
+        return None
+    return None
 
 
 def text_of(value: object, what: str) -> str:
