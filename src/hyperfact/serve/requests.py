@@ -76,7 +76,6 @@ class Complete(Body):
     """An entity of which new facts are wanted."""
 
     entity: Text
-    relation: Text | None = None
     limit: int = Field(10, ge=1, le=100, description="how many facts")
     budget: int = Field(MOST_SCORED, ge=1, le=MOST_SCORED, description="candidates to score")
     any_name: AnyName = False

@@ -162,7 +162,6 @@ class Api:
             found = complete(
                 served.predictor,
                 entity=asked.entity,
-                relation=asked.relation,
                 budget=asked.budget,
                 limit=asked.limit,
                 restrict_range=not asked.any_name,

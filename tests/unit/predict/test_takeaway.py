@@ -185,7 +185,7 @@ def test_files_are_answered_as_questions_are(
             continue
         single = predictor.ask(text, 3, known="remove")
         assert [row["answer"] for row in mine] == [answer.name for answer in single]
-        assert [int(row["rank"]) for row in mine] == [1, 2, 3]
+        assert [int(row["rank"]) for row in mine] == [1, 2, 3][: single.candidates]
         found = [float(row["probability"]) for row in mine]
         np.testing.assert_allclose(found, single.probabilities, rtol=1e-3)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([out.name, f"q{source}"])

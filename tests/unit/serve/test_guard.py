@@ -32,6 +32,7 @@ ROUTES = {
     "GET /static/{file}",
     "POST /api/models/{model}/batch",
     "POST /api/models/{model}/explain",
+    "POST /api/models/{model}/complete",
     "POST /api/models/{model}/predict",
     "POST /api/models/{model}/what-if",
 }

@@ -23,7 +23,7 @@ def test_in_lists_tables_tooltips_and_labels(browser: Browser, site: str) -> Non
     with watched(browser, site, width=360, height=740) as watch:
         page = watch.page
         subject = show(PAYLOADS[0])
-        watch.open(HOME, q=f"{subject} | {show(RELATIONS[0])} | ?", k="100")
+        watch.open(HOME, q=f"{subject} | {show(RELATIONS[0])} | ?", k="100", any="1")
         assert set(page.locator(".who .name").all_inner_texts()) == everything()
         watch.open(f"{HOME}/map")
         page.get_by_text("The same as a table").click()
@@ -101,7 +101,7 @@ def test_the_long_name_has_a_page_by_its_number(browser: Browser, site: str) -> 
     with watched(browser, site, width=360, height=740) as watch:
         page = watch.page
         long = "W" * 10_000
-        watch.open(HOME, q=f"{show(SHORT[0])} | {show(RELATIONS[0])} | ?", k="100")
+        watch.open(HOME, q=f"{show(SHORT[0])} | {show(RELATIONS[0])} | ?", k="100", any="1")
         page.locator(".who a").filter(has_text=short(long)).click()
         expect(page.locator("h1")).to_have_text(short(long, 200))
         watch.check()
@@ -132,7 +132,7 @@ def test_in_error_texts(browser: Browser, site: str) -> None:
 
 def test_in_a_download(watch: Watch) -> None:
     question = f"{show(SHORT[0])} | {show(RELATIONS[0])} | ?"
-    address = f"{watch.site}{HOME}/answers.csv?k=100&q={quote(question, safe='')}"
+    address = f"{watch.site}{HOME}/answers.csv?k=100&any=1&q={quote(question, safe='')}"
     answer = watch.page.request.get(address)
     assert answer.headers["content-type"].startswith("text/csv")
     assert answer.headers["content-disposition"] == 'attachment; filename="answers-hostile.csv"'

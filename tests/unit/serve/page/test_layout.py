@@ -22,7 +22,7 @@ _ASKED = (
     f"{show(PAYLOADS[0])} | {show(RELATIONS[0])} | ? | {show(RELATIONS[1])} = {show(PAYLOADS[2])}"
 )
 HOSTILE = {
-    "answers": (_HOME, {"q": _ASKED, "k": "100", "answer": PAYLOADS[3]}),
+    "answers": (_HOME, {"q": _ASKED, "k": "100", "any": "1", "answer": PAYLOADS[3]}),
     "what if": (_HOME, {"q": _ASKED, "change": f"- {show(RELATIONS[1])} = {show(PAYLOADS[2])}"}),
     "entity": (f"{_HOME}/entity", {"name": PAYLOADS[0]}),
     "long name": (f"{_HOME}/entity", {"name": PAYLOADS[38]}),
