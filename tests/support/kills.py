@@ -82,6 +82,13 @@ def wait_for(path: Path, process: Process, *, seconds: float = 120) -> None:
         time.sleep(0.002)
 
 
+def wait_for_epoch(log: Path, process: Process) -> None:
+    """Until an epoch is logged; so a step is done, and there is something to store."""
+    wait_for(log, process)
+    while not log.read_text() and process.poll() is None:
+        time.sleep(0.002)
+
+
 def kill_again_and_again(data: Path, out: Path, kills: int, rng: random.Random) -> int:
     """Start, kill at a random moment, resume, kill …; then let it end. Returns the kills.
 

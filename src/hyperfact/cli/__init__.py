@@ -1,11 +1,7 @@
 """The command line: each room of commands is a module; importing it adds them to the app.
 
-<<<<<<< HEAD
-Order: visible, common, options, answers, data, env, progress, results, serve, signals, ask, audit,
-=======
-Order: common, options, answers, data, env, progress, results, serve, signals, split, ask, audit,
->>>>>>> tables
-extend, graph, learn, demo, judge, reproduce, runs, tune.
+Order: visible, common, options, answers, data, env, progress, results, serve, signals, split, ask,
+audit, extend, graph, learn, demo, judge, reproduce, runs, tune.
 """
 
 from importlib import import_module

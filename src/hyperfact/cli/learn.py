@@ -72,12 +72,13 @@ class Choice:
             "decoder.name": self.decoder,
         }
         changes = [f"{key}={value}" for key, value in named.items() if value is not None]
-<<<<<<< HEAD
         changes += self.overrides or []
         config = read_config(self.config, changes).with_data_dir(self.data_dir)
         splits = chosen_data(config)  # what is wrong with names is said before torch is loaded
         if self.config is None:
             config = fitted(changes, splits).with_data_dir(self.data_dir)
+        data = config.data.model_copy(update={"dataset": absolute(config.data.dataset)})
+        config = config.model_copy(update={"data": data})
         if self.threads is None:
             spare_threads()
         else:
@@ -98,14 +99,6 @@ def fitted(changes: Sequence[str], splits: "Splits") -> ExperimentConfig:
     for line in reasons:
         note(line)
     return config
-=======
-        config = read_config(self.config, [*changes, *(self.overrides or [])])
-        config = config.with_data_dir(self.data_dir)
-        data = config.data.model_copy(update={"dataset": absolute(config.data.dataset)})
-        config = config.model_copy(update={"data": data})
-        set_threads(self.threads)
-        return config, chosen_data(config)
->>>>>>> tables
 
 
 @app.command(cls=NamingCommand)

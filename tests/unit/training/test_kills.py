@@ -10,7 +10,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from tests.support.kills import (
     start,
     train,
     wait_for,
+    wait_for_epoch,
 )
 
 
@@ -65,8 +65,7 @@ def test_a_signal_stores_and_ends_at_the_next_step(
     """Checkpoints by the clock are off: what is there afterwards is what the signal stored."""
     path = tmp_path / "run"
     process = train(data, path, checkpoint__every_seconds=1e9, checkpoint__budget=1e-9)
-    wait_for(path / "log.jsonl", process)
-    time.sleep(0.3)
+    wait_for_epoch(path / "log.jsonl", process)
     process.send_signal(number)
     _, words = process.communicate(timeout=300)
     assert process.returncode == code, words
