@@ -1,13 +1,14 @@
 """Every file format that hyperfact reads and writes, in the order in which they are recognised.
 
 Order: format, headers, json_rows, literal_forms, rdf_facts, json_document, nary, own, parquet,
-rdf_stream, roles, separated, table, wikidata_values, hif, hynt, keyed_json, kgtk_values, nary_int,
-rdf_lines, wikidata, kgtk, rdf.
+rdf_stream, roles, separated, header_table, wikidata_values, hif, hynt, keyed_json, kgtk_values,
+nary_int, rdf_lines, wikidata, kgtk, rdf.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 
 from hyperfact.data.formats.format import Format
+from hyperfact.data.formats.header_table import TABLE, header_in_doubt, with_columns
 from hyperfact.data.formats.hif import HIF
 from hyperfact.data.formats.hynt import HYNT
 from hyperfact.data.formats.json_rows import json_fault
@@ -20,7 +21,6 @@ from hyperfact.data.formats.parquet import PARQUET
 from hyperfact.data.formats.rdf import NQUADS, NTRIPLES, TRIG, TURTLE
 from hyperfact.data.formats.roles import ROLES
 from hyperfact.data.formats.separated import STARE, TAB
-from hyperfact.data.formats.table import TABLE, header_in_doubt, with_columns
 from hyperfact.data.formats.wikidata import WIKIDATA
 from hyperfact.errors import FormatError, UnknownNameError
 from hyperfact.system.source import Source
