@@ -41,8 +41,7 @@ def frame_facts(
         parts = [_texts(column[i]) for column in (s, r, o)]
         if any(len(part) != 1 for part in parts):
             raise DataError(f"row {i} of the frame: subject, relation and object must be one each")
-        (subject,), (relation,), (object_,) = parts
-        yield Fact(subject, relation, object_, tuple(pairs))
+        yield Fact(parts[0][0], parts[1][0], parts[2][0], tuple(pairs))
 
 
 def make_frame(facts: Sequence[Fact], kind: str) -> Any:
@@ -81,14 +80,14 @@ def _rows(cells: _Cells) -> list[dict[str, Any]]:
 def _cells(frame: Any) -> _Cells:
     """The columns of a frame as lists."""
     if isinstance(frame, Sequence) and all(isinstance(row, Mapping) for row in frame):
-        names = dict.fromkeys(str(name) for row in frame for name in row)
-        return {name: [row.get(name) for row in frame] for name in names}
-    columns = getattr(frame, "column_names", getattr(frame, "columns", None))
-    if columns is None:
+        keys = dict.fromkeys(key for row in frame for key in row)
+        return {str(key): [row.get(key) for row in frame] for key in keys}
+    names = getattr(frame, "column_names", getattr(frame, "columns", None))
+    if names is None:
         raise DataError(
             f"a {type(frame).__name__} is no frame: expected pandas, polars, Arrow or dicts"
         )
-    return {str(name): _values(frame[name]) for name in columns}
+    return {str(name): _values(frame[name]) for name in names}
 
 
 def _values(column: Any) -> list[Any]:

@@ -161,3 +161,8 @@ def test_the_format_of_train_settles_a_doubt_about_test(tmp_path: Path) -> None:
 def test_a_literal_with_a_type_is_no_quoted_field() -> None:
     text = 'Q64\tarea\t"3.73"^^<km2>\nQ65\tarea\t"chat"@fr\nQ66\tarea\tx\n'
     assert recognise(MemorySource(Path("x.txt"), text.encode())).name == "tab"
+
+
+def test_quoted_numbers_among_bare_fields_are_no_table() -> None:
+    text = 'model\ta\tb\tc\tx\nengine\td\t"173.0"\t"2.4"\nengine\te\t"138.0"\t"1.8"\n'
+    assert recognise(MemorySource(Path("x.txt"), text.encode())).name == "nary"

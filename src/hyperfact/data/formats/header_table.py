@@ -41,19 +41,23 @@ def with_columns(columns: str | Mapping[str, str]) -> Format:
 def header_in_doubt(source: Source) -> list[str] | None:
     """The columns of a file that may be a table, although its header has names of its own.
 
-    A file with quoted fields is one; so is one that ends like a table, has rows of one width, and
-    in which no column repeats what stands in the first row.
+    It may be if its first row is quoted, or if its name or quotes further down speak for it, all
+    rows have one width, and no column repeats what stands in the first row. Benchmarks have quoted
+    numbers in rows of bare fields, so quotes alone do not decide.
     """
     rows = _sample_rows(source)
     if not rows or len(rows[0]) < 2:
         return None
-    if any(_QUOTED.search(line) for line in source.sample[:50]):
+    named = source.suffix in _ENDINGS
+    quoted = any(_QUOTED.search(line) for line in source.sample[:50])
+    if _QUOTED.search(source.sample[0]) or (named and quoted):
         return rows[0]
-    if source.suffix not in _ENDINGS or len(rows) < 2 or len({len(row) for row in rows}) > 1:
-        return None
-    first, *rest = rows
-    again = any(row[i] == cell for row in rest for i, cell in enumerate(first))
-    return None if again else first
+    even = len(rows) > 1 and len({len(row) for row in rows}) == 1
+    return rows[0] if (named or quoted) and even and not _repeats(rows[0], rows[1:]) else None
+
+
+def _repeats(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    return any(cell == row[i] for row in rest for i, cell in enumerate(first))
 
 
 # -- reading ---------------------------------------------------------------------------------------
