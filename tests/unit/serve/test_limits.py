@@ -152,7 +152,7 @@ def test_overload_takes_no_memory(narrow: Running) -> None:
 def large_batch(predictor: Predictor) -> bytes:
     """A request with a response of megabytes."""
     questions = [text for text, _ in texts(predictor, "train")][:240]
-    return json.dumps({"questions": questions, "k": 83}).encode()
+    return json.dumps({"questions": questions, "k": 83, "any_name": True}).encode()
 
 
 def test_eight_clients_are_answered_without_an_error(port: int) -> None:
