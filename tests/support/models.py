@@ -1,6 +1,7 @@
 """Small models over small graphs, on one thread so that bits repeat."""
 
 import random
+from itertools import product
 from typing import Any
 
 import torch
@@ -9,6 +10,8 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation.checks.example_facts import example_facts
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs.build import build, resolve
@@ -32,6 +35,21 @@ ENCODER_FORMS: dict[str, dict[str, Any]] = {
     "rgcn-block": {"name": "rgcn", "decomposition": "block", "parts": 4, "layers": 2},
     "rgcn-full": {"name": "rgcn", "decomposition": "full", "normaliser": "global"},
 }
+
+#: Settings that make a decoder small: finite differences try every number of it twice.
+SMALL: dict[str, dict[str, Any]] = {
+    "transformer": {"feedforward": 5, "heads": 2},
+}
+#: How decoders learn a few facts by heart that need other steps than most, or more of them.
+PACE: dict[str, dict[str, Any]] = {
+    "transformer": {"epochs": 100, "lr": 0.003},
+}
+#: Decoders that pool attributes, so that pairs of attribute and value do not bind.
+POOLING = {"mdistmult"}
+#: Pairs that are tried with everything: every decoder with two encoders, and the reverse.
+PAIRS = sorted(
+    {*product(("lookup", "compgcn"), DECODERS), *product(ENCODERS, ("mdistmult", "transformer"))}
+)
 
 
 def toy() -> HKG:

@@ -17,7 +17,14 @@ from hyperfact.config.sections import (
     OptimizerConfig,
     TrainingConfig,
 )
-from hyperfact.config.settings import Component, HasSettings, Section, member, settings_of
+from hyperfact.config.settings import (
+    Component,
+    HasSettings,
+    Section,
+    member,
+    refuse_unused,
+    settings_of,
+)
 
 __all__ = [
     "CheckpointConfig",
@@ -34,5 +41,6 @@ __all__ = [
     "Section",
     "TrainingConfig",
     "member",
+    "refuse_unused",
     "settings_of",
 ]

@@ -97,8 +97,11 @@ class GraphConfig(Section):
 class ObjectiveConfig(Section):
     """What is minimised."""
 
-    negatives: int = Field(
-        default=0, ge=0, description="corruptions of each slot; 0: every entity is a candidate"
+    negatives: int | None = Field(
+        default=None,
+        ge=0,
+        description="corruptions of each slot; 0: every entity is a candidate. By default what "
+        "the decoder wants: 0 where all scores are one product, else a number",
     )
     filter_negatives: bool = Field(
         default=False, description="redraw sampled negatives that are known facts (negatives > 0)"
@@ -121,8 +124,7 @@ class ObjectiveConfig(Section):
         ge=0.0,
         lt=1.0,
         description="share of the queries that are asked with some of their qualifiers left out, "
-        "drawn anew in each step: half of them with all left out, half with each by chance "
-        "(negatives = 0)",
+        "drawn anew in each step: half of them with all left out, half with each by chance",
     )
     weigh_by: Literal["facts", "queries"] = Field(
         default="facts",
@@ -132,8 +134,8 @@ class ObjectiveConfig(Section):
     def unused(self) -> Mapping[str, str]:
         """Some settings are for sampled negatives only, some for all entities."""
         if self.negatives:
-            return dict.fromkeys(("mask_others", "partial", "share", "weigh_by"), "negatives = 0")
-        return {"filter_negatives": "negatives > 0"}
+            return dict.fromkeys(("mask_others", "share", "weigh_by"), "negatives = 0")
+        return {} if self.negatives is None else {"filter_negatives": "negatives > 0"}
 
 
 class OptimizerConfig(Section):

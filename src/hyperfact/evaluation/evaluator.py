@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hyperfact.errors import ConfigError
 from hyperfact.evaluation.background import Background
 from hyperfact.evaluation.policy import Policy
 from hyperfact.evaluation.ranking import Limits, Rivals, Scorer, count_all
@@ -47,8 +48,15 @@ def evaluate(
         representations: Of the model, if they exist already.
 
     Raises:
+        ConfigError: Slots that the decoder cannot fill.
         NumericalError: A score that is not a finite number.
     """
+    policy, decoder = policy or Policy(), model.decoder
+    if policy.slots in ("all", "value") and not decoder.fills_values(decoder.settings):
+        raise ConfigError(
+            f"this decoder fills subjects and objects only, not slots = {policy.slots!r}; "
+            "ask for slots = 'so'"
+        )
     with evaluating(model):
         z = representations or model.encode()
         return rank_with(scorer_of(model, z), graph, known, policy=policy, limits=limits)

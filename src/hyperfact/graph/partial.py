@@ -5,6 +5,7 @@ same known ends and relation, and every qualifier that the question gives.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -140,9 +141,17 @@ class AgreeingAnswers:
         found = np.full(len(table), -1, dtype=np.int64)
         at, is_there = find(self.groups.keys, table.hashes(self.groups.salt))
         hit = np.flatnonzero(is_there)
-        same = table.same(hit, self.examples.table(), at[hit])
+        same = table.same(hit, self._bare, at[hit])
         found[hit[same]] = at[hit[same]]
         return found
+
+    @cached_property
+    def _bare(self) -> Table:
+        return self.examples.table()
+
+    @cached_property
+    def _codes(self) -> Array:  # (qualifiers,)
+        return self._pair(self.graph, self.graph.columns)
 
     def _agrees(self, asked: PartialQueries, owner: Places, member: Places) -> Array:
         """Whether the fact behind each member holds all that its question gives."""  # (members,)
@@ -160,7 +169,7 @@ class AgreeingAnswers:
         mine = self.queries.slot[member] >= 2  # a value that is asked for is not given as well
         answer = np.full(len(member), -1, dtype=np.int64)
         at = self.graph.columns.offsets[fact[mine]] + self.queries.slot[member[mine]] - 2
-        answer[mine] = self._pair(self.graph, self.graph.columns)[at]
+        answer[mine] = self._codes[at]
         good &= answer[row] != code[place]
         wrong: Array = np.bincount(row[~good], minlength=len(owner))
         return np.asarray(wrong == 0)

@@ -6,8 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from pydantic import BaseModel
 
-from hyperfact.config import Component, ExperimentConfig, Section, member, settings_of
+from hyperfact.config import (
+    Component,
+    ExperimentConfig,
+    Section,
+    member,
+    refuse_unused,
+    settings_of,
+)
 from hyperfact.data import load
 from hyperfact.errors import ConfigError, DataError
 from hyperfact.evaluation import Background, Limits, Policy, evaluate
@@ -28,11 +36,19 @@ from hyperfact.transforms import TRANSFORMS, transform
 
 def resolve(config: ExperimentConfig) -> ExperimentConfig:
     """The same configuration with every option of its encoder and decoder filled in and checked."""
-    parts: dict[str, Component] = {}
+    parts: dict[str, BaseModel] = {}
     for kind, table in TABLES.items():
         section: Component = getattr(config, kind)
         settings = settings_of(table, kind, section)
         parts[kind] = type(section)(name=section.name, **settings.model_dump())
+    decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
+    if config.objective.negatives is None:
+        objective = config.objective.model_copy(update={"negatives": decoder.negatives})
+        refuse_unused(objective, objective.model_dump(), "objective.")
+        parts["objective"] = objective
+    options = settings_of(TABLES["decoder"], "decoder", config.decoder)
+    if config.evaluation.slots == "all" and not decoder.fills_values(options):
+        parts["evaluation"] = config.evaluation.model_copy(update={"slots": "so"})
     if config.data.train_on == "train+valid" and config.training.patience:
         raise ConfigError("training.patience needs validation facts, but train_on = 'train+valid'")
     return config.model_copy(update=parts)
@@ -181,8 +197,9 @@ class Setup:
 
     def mrr(self, facts: HKG) -> float:
         """Of these facts with the weights of now, under the policy that every choice is made by."""
-        limits = limits_of(self.config)
-        return evaluate(self.model, facts, self.known, limits=limits).metrics.mrr
+        limits, decoder = limits_of(self.config), self.model.decoder
+        policy = Policy(slots="all" if decoder.fills_values(decoder.settings) else "so")
+        return evaluate(self.model, facts, self.known, policy=policy, limits=limits).metrics.mrr
 
 
 def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
@@ -190,9 +207,11 @@ def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     keep_freed_memory()
     train = training_facts(config, splits)
     generator = torch.Generator().manual_seed(config.training.seed)
+    model = build(config, train, generator)
+    values = model.decoder.fills_values(model.decoder.settings)
     trainer = Trainer(
-        build(config, train, generator),
-        make_objective(train, config.objective),
+        model,
+        make_objective(train, config.objective, values=values),
         training=config.training,
         optimizer=config.optimizer,
         hide_targets=config.graph.hide_targets,

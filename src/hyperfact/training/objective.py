@@ -21,7 +21,7 @@ from hyperfact.graph.ragged import Array, find, owners_of, places_of
 from hyperfact.kernels.cross_entropy import softmax_cross_entropy
 from hyperfact.kernels.reference import softmax_loss
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
-from hyperfact.models.decoders.decoder import LinearForm, put
+from hyperfact.models.decoders.decoder import LinearForm
 from hyperfact.models.representations import Representations, rows_of
 from hyperfact.models.transeq import TransEQ
 
@@ -29,10 +29,18 @@ _ROUNDS = 64  # of redrawing negatives; a query answered by nearly all entities 
 
 
 class Objective(ABC):
-    """A loss over numbered items of a training set."""
+    """A loss over numbered items of a training set.
+
+    Args:
+        train: The facts to learn from.
+        settings: What is minimised.
+        values: Whether values of qualifiers are asked for; if not, no qualifier is ever given.
+    """
 
     graph: HKG
     queries: Queries  # one for each item
+    settings: ObjectiveConfig
+    values: bool
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -47,10 +55,26 @@ class Objective(ABC):
     def facts_of(self, items: Array) -> Array:
         """Rows of the training facts that these items ask about, each once."""
 
-    def batch(self, items: Array) -> tuple[FactBatch, Tensor]:
-        """Example facts of these items, and the asked slots."""
-        facts = FactBatch.of(self.graph, self.queries.fact[items])
-        return facts, torch.from_numpy(self.queries.slot[items].astype(np.int64))
+    def leave_out(self, items: Array, generator: torch.Generator | None) -> PartialQueries | None:
+        """Of a share of the items, half lose all qualifiers, half each one by chance."""
+        share, queries = self.settings.partial, self.queries.take(items)
+        if not self.values:
+            return PartialQueries.bare(self.graph.columns, queries)
+        if not share or generator is None:
+            return None
+        counts = np.diff(self.graph.columns.offsets)[queries.fact]
+        fate = torch.rand(len(queries), generator=generator).numpy()
+        chance = torch.rand(int(counts.sum()), generator=generator).numpy()
+        stay = np.where(fate < share, 0.5, 1.0)
+        stay[fate < share / 2] = 0.0
+        return PartialQueries.of(self.graph.columns, queries, chance < np.repeat(stay, counts))
+
+    def batch(self, items: Array, asked: PartialQueries | None = None) -> tuple[FactBatch, Tensor]:
+        """The facts of these items, or what is left of them, and the asked slots."""
+        columns = self.graph.columns if asked is None else asked.columns
+        queries = self.queries.take(items) if asked is None else asked.queries
+        facts = FactBatch.of_columns(columns, queries.fact)
+        return facts, torch.from_numpy(queries.slot.astype(np.int64))
 
 
 class AllEntities(Objective):
@@ -68,14 +92,16 @@ class AllEntities(Objective):
     of the others that stands for all of them.
     """
 
-    def __init__(self, train: HKG, settings: ObjectiveConfig) -> None:
-        self.graph, self.settings = train, settings
+    def __init__(self, train: HKG, settings: ObjectiveConfig, *, values: bool = True) -> None:
+        self.graph, self.settings, self.values = train, settings, values
         self.known = KnownAnswers.build(train)
-        self.queries = self.known.examples
+        self._keys = asked_rows(self.known.examples, values=values)
+        self.queries = self.known.examples.take(self._keys)
         groups = self.known.groups
         self._facts = Queries.of(train).fact[groups.order]
         self._offsets = groups.offsets
-        self._agreeing = AgreeingAnswers.build(train) if settings.partial else None
+        partial = settings.partial > 0 or not values
+        self._agreeing = AgreeingAnswers.build(train) if partial else None
 
     def loss(
         self, model: TransEQ, items: Array, z: Representations, generator: torch.Generator | None
@@ -110,26 +136,14 @@ class AllEntities(Objective):
 
         A partial query is answered by all facts that agree with it, and weighs what the query does.
         """
-        offsets, values = self.known.at(items)
+        offsets, values = self.known.at(self._keys[items])
         weights = self._weights(np.diff(offsets))
-        queries, columns = self.queries.take(items), self.graph.columns
-        if self._agreeing is not None and generator is not None:
-            asked = self._leave_out(queries, generator)
-            columns, queries = asked.columns, asked.queries
+        asked = self.leave_out(items, generator)
+        if self._agreeing is not None and asked is not None:
             offsets, values = self._agreeing.of(asked)
-        facts = FactBatch.of_columns(columns, queries.fact)
+        facts, slots = self.batch(items, asked)
         answers = torch.from_numpy(values.astype(np.int64))
-        slots = torch.from_numpy(queries.slot.astype(np.int64))
         return facts, slots, Targets(torch.from_numpy(offsets), answers, weights)
-
-    def _leave_out(self, queries: Queries, generator: torch.Generator) -> PartialQueries:
-        """Of a share of the queries, half lose all qualifiers, half each one by chance."""
-        counts = np.diff(self.graph.columns.offsets)[queries.fact]
-        fate = torch.rand(len(queries), generator=generator).numpy()
-        chance = torch.rand(int(counts.sum()), generator=generator).numpy()
-        stay = np.where(fate < self.settings.partial, 0.5, 1.0)
-        stay[fate < self.settings.partial / 2] = 0.0
-        return PartialQueries.of(self.graph.columns, queries, chance < np.repeat(stay, counts))
 
     def _weights(self, answers: Array) -> Tensor | None:  # (items,)
         """Queries with more answers weigh more, 1 on average, where each fact counts once."""
@@ -140,7 +154,7 @@ class AllEntities(Objective):
 
     def facts_of(self, items: Array) -> Array:
         """Rows of the training facts behind these queries."""
-        return np.unique(self._facts[places_of(self._offsets, items)])
+        return np.unique(self._facts[places_of(self._offsets, self._keys[items])])
 
 
 def sampled(
@@ -166,34 +180,34 @@ def sampled(
 
 
 class SampledNegatives(Objective):
-    """One softmax over the fact and k corruptions of one slot, for each slot of each fact."""
+    """One softmax over the fact and k corruptions of one slot, for each slot of each fact.
 
-    def __init__(self, train: HKG, settings: ObjectiveConfig) -> None:
-        self.graph, self.settings = train, settings
-        self.queries = Queries.of(train)
-        self._known = self._known_keys() if settings.filter_negatives else None
+    With `partial` above 0 a share of the facts is asked about with qualifiers left out.
+    """
 
-    def _known_keys(self) -> tuple[Array, Array]:
-        """For each query its key, and all (key, answer) pairs as sorted numbers."""
-        known = KnownAnswers.build(self.graph)
-        keys = known.groups.of_rows()
-        pairs = owners_of(known.offsets) * len(self.graph.entities) + known.values
-        return keys, pairs
+    def __init__(self, train: HKG, settings: ObjectiveConfig, *, values: bool = True) -> None:
+        self.graph, self.settings, self.values = train, settings, values
+        every = Queries.of(train)
+        rows = asked_rows(every, values=values)
+        self.queries = every.take(rows)
+        filters, partial = settings.filter_negatives, settings.partial > 0 or not values
+        self._known = KnownAnswers.build(train) if filters else None
+        self._keys = rows if self._known is None else self._known.groups.of_rows()[rows]
+        self._agreeing = AgreeingAnswers.build(train) if filters and partial else None
 
     def loss(
         self, model: TransEQ, items: Array, z: Representations, generator: torch.Generator | None
     ) -> Tensor:
         """The summed loss of these (fact, slot) pairs."""
-        facts, slots = self.batch(items)
+        asked = self.leave_out(items, generator)
+        facts, slots = self.batch(items, asked)
         facts = model.withhold(facts, generator)
-        negatives, usable = self.draw(items, generator)  # (items, k), (items, k)
+        negatives, usable = self.draw(items, generator, asked)  # (items, k), (items, k)
         answers = torch.from_numpy(self.queries.answer[items].astype(np.int64))
         candidates = torch.cat([answers[:, None], negatives], dim=1)  # (items, 1 + k)
-        count = candidates.shape[1]
-        repeated = facts.each(lambda part: part.repeat_interleave(count, 0))
-        asked = slots.repeat_interleave(count)
-        filled = put(repeated, asked, candidates.flatten())
-        scores = model.decoder.score(filled, asked, z, generator=generator).view(-1, count)
+        scores = model.decoder.score_candidates(
+            facts, slots, z, candidates=candidates, generator=generator
+        )
         scores = torch.cat([scores[:, :1], scores[:, 1:].masked_fill(~usable, float("-inf"))], 1)
         losses = torch.logsumexp(scores, dim=1) - scores[:, 0]
         if self.settings.label_smoothing:
@@ -203,32 +217,49 @@ class SampledNegatives(Objective):
             losses = torch.lerp(losses, even, self.settings.label_smoothing)
         return losses.sum()
 
-    def draw(self, items: Array, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    def draw(
+        self,
+        items: Array,
+        generator: torch.Generator | None,
+        asked: PartialQueries | None = None,
+    ) -> tuple[Tensor, Tensor]:
         """Negatives of each item and whether each may be used; never the answer itself."""
-        shape = (len(items), self.settings.negatives)
+        shape = (len(items), self.settings.negatives or 0)
+        wrong_ones = self._wrong_ones(items, asked)
         limit = len(self.graph.entities)
         drawn = torch.randint(limit, shape, generator=generator)
         for _ in range(_ROUNDS):
-            wrong = self._is_wrong(items, drawn)
+            wrong = self._is_wrong(wrong_ones, drawn)
             if not bool(wrong.any()):
                 break
             again = torch.randint(limit, (int(wrong.sum()),), generator=generator)
             drawn = drawn.masked_scatter(wrong, again)
-        return drawn, ~self._is_wrong(items, drawn)
+        return drawn, ~self._is_wrong(wrong_ones, drawn)
 
-    def _is_wrong(self, items: Array, drawn: Tensor) -> Tensor:  # (items, k) bool
-        answers = torch.from_numpy(self.queries.answer[items].astype(np.int64))
-        if self._known is None:
-            return drawn == answers[:, None]
-        keys, pairs = self._known
-        asked = keys[items][:, None] * len(self.graph.entities) + drawn.numpy()
-        return torch.from_numpy(find(pairs, asked)[1])
+    def _wrong_ones(self, items: Array, asked: PartialQueries | None) -> Array:
+        """Who must not be drawn: (item, entity) as one number, rising; the answer, or all known."""
+        offsets, values = np.arange(len(items) + 1), self.queries.answer[items]
+        if self._agreeing is not None and asked is not None:
+            offsets, values = self._agreeing.of(asked)
+        elif self._known is not None:
+            offsets, values = self._known.at(self._keys[items])
+        return np.asarray(owners_of(offsets) * len(self.graph.entities) + values)
+
+    def _is_wrong(self, wrong_ones: Array, drawn: Tensor) -> Tensor:  # (items, k) bool
+        rows = np.arange(len(drawn))[:, None] * len(self.graph.entities)
+        return torch.from_numpy(find(wrong_ones, rows + drawn.numpy())[1])
 
     def facts_of(self, items: Array) -> Array:
         """Rows of the training facts of these queries."""
         return np.unique(self.queries.fact[items])
 
 
-def make_objective(train: HKG, settings: ObjectiveConfig) -> Objective:
+def asked_rows(queries: Queries, *, values: bool) -> Array:
+    """Rows of the queries that are asked: all, or those for subjects and objects."""
+    return np.arange(len(queries)) if values else np.flatnonzero(queries.slot < 2)
+
+
+def make_objective(train: HKG, settings: ObjectiveConfig, *, values: bool = True) -> Objective:
     """The objective that the settings ask for."""
-    return SampledNegatives(train, settings) if settings.negatives else AllEntities(train, settings)
+    kind = SampledNegatives if settings.negatives else AllEntities
+    return kind(train, settings, values=values)

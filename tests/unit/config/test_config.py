@@ -12,6 +12,7 @@ from hyperfact.models.encoders import ENCODERS
 from hyperfact.runs.build import meanings, resolve
 from hyperfact.runs.configurations import read_config
 from tests.support import ROOT
+from tests.support.models import PAIRS
 
 RECIPES = sorted((ROOT / "src" / "hyperfact" / "runs" / "recipes").glob("*.toml"))
 
@@ -28,8 +29,7 @@ def test_every_setting_has_a_default_and_a_meaning() -> None:
             assert field.description, (section, name)
 
 
-@pytest.mark.parametrize("encoder", ENCODERS)
-@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize(("encoder", "decoder"), PAIRS)
 def test_the_effective_configuration_reads_back(encoder: str, decoder: str) -> None:
     tree = {
         "encoder": {"name": encoder},

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact.config import ExperimentConfig, ObjectiveConfig
+from hyperfact.config import ObjectiveConfig
 from hyperfact.errors import ConfigError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
+from hyperfact.graph.partial import AgreeingAnswers
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.kernels.reference import softmax_loss
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
@@ -253,6 +254,32 @@ def test_partial_queries_are_drawn_anew_and_weigh_what_the_query_does() -> None:
     assert torch.equal(first.weights, exact.weights)
 
 
-def test_partial_needs_all_entities() -> None:
-    with pytest.raises(ConfigError, match=r"objective\.partial"):
-        ExperimentConfig.from_dict({"objective": {"negatives": 3, "partial": 0.5}})
+def test_sampled_negatives_of_a_partial_question_answer_no_fact_that_agrees() -> None:
+    graph = random_facts(80, entities=9)
+    settings = ObjectiveConfig(negatives=30, partial=0.9, filter_negatives=True)
+    objective = SampledNegatives(graph, settings)
+    items = np.arange(len(objective))
+    asked = objective.leave_out(items, torch.Generator().manual_seed(0))
+    assert asked is not None
+    assert (np.diff(asked.columns.offsets) < graph.num_qualifiers[objective.queries.fact]).any()
+    drawn, usable = objective.draw(items, torch.Generator().manual_seed(1), asked)
+    offsets, values = AgreeingAnswers.build(graph).of(asked)
+    for row in items:
+        known = set(values[offsets[row] : offsets[row + 1]].tolist())
+        assert objective.queries.answer[row] in known
+        assert known.isdisjoint(drawn[row][usable[row]].tolist())
+
+
+@pytest.mark.parametrize("negatives", [0, 3])
+def test_a_decoder_without_values_is_asked_for_subjects_and_objects_of_bare_facts(
+    negatives: int,
+) -> None:
+    graph = random_facts(40, entities=9)
+    objective = make_objective(graph, ObjectiveConfig(negatives=negatives), values=False)
+    items = np.arange(len(objective))
+    assert set(objective.queries.slot.tolist()) == {0, 1}
+    facts, _ = objective.batch(items, objective.leave_out(items, None))
+    assert facts.entities.shape[1] == 2
+    assert np.isin(np.arange(len(graph)), objective.facts_of(items)).all()
+    model = model_of(graph)
+    assert objective.loss(model, items, model.encode(), None).isfinite()

@@ -119,6 +119,8 @@ def _row_order(case: Case) -> bool:
 
 
 def _qualifier_order(case: Case) -> bool:
+    if case.model.decoder.is_ordered:
+        return True
     row = int(case.graph.arity.argmax())
     facts, arity = FactBatch.of(case.graph, np.array([row])), int(case.graph.arity[row])
     order = [0, 1, *range(2, arity)[::-1]]

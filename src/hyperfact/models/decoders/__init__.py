@@ -1,6 +1,6 @@
 """Decoders: from facts and representations to scores; higher is more plausible.
 
-Order: decoder, hype, mdistmult, mtransh, transformer.
+Order: decoder, candidatewise, hype, mdistmult, mtransh, transformer.
 """
 
 from collections.abc import Mapping

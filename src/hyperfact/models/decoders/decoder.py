@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from hyperfact.config import Section
 from hyperfact.graph.batches import FactBatch
+from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations, rows_of
 
 ALL = slice(None)
@@ -59,7 +60,8 @@ class Decoder(nn.Module, ABC):
 
     A decoder writes `score`. Scores of every entity in a slot follow from it, slowly. For speed
     only, a decoder gives its `linear_form`, or overrides `score_slot` when there is none; a
-    contract test compares fast and slow.
+    contract test compares fast and slow. Decoders that must look at each candidate alone are
+    `Candidatewise`.
 
     Args:
         dim: The dimension d of the representations.
@@ -70,6 +72,9 @@ class Decoder(nn.Module, ABC):
     """
 
     Settings: ClassVar[type[Section]]
+    card: ClassVar[Card | None] = None  # where it comes from and what it can do
+    negatives: ClassVar[int] = 0  # candidates of a training query by default; 0: all entities
+    is_ordered: ClassVar[bool] = False  # whether scores depend on the order of qualifiers
 
     def __init__(
         self,
@@ -112,6 +117,11 @@ class Decoder(nn.Module, ABC):
             generator: Source of dropout; None: no dropout.
         """
 
+    @staticmethod
+    def fills_values(settings: Any) -> bool:  # noqa: ARG004 - for the members
+        """Whether values of qualifiers can be asked for, not subjects and objects alone."""
+        return True
+
     def coordinates(
         self,
         generator: torch.Generator | None,  # noqa: ARG002 - for the members
@@ -149,6 +159,30 @@ class Decoder(nn.Module, ABC):
         if form is not None:
             return form.scores()
         return self.score_each(facts, slots, z, candidates=candidates)
+
+    def score_candidates(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, k)
+        """The score of each fact with each of its own candidates in the asked slot.
+
+        Args:
+            facts: The facts.
+            slots: The asked slot of each.  # (batch,)
+            z: Vectors of entities and relations.
+            candidates: Entities to try, other ones for each fact.  # (batch, k)
+            generator: Source of dropout; None: no dropout.
+        """
+        count = candidates.shape[1]
+        repeated = facts.each(lambda part: part.repeat_interleave(count, 0))
+        asked = slots.repeat_interleave(count)
+        filled = put(repeated, asked, candidates.flatten())
+        return self.score(filled, asked, z, generator=generator).view(-1, count)
 
     def score_each(
         self, facts: FactBatch, slots: Tensor, z: Representations, *, candidates: slice = ALL

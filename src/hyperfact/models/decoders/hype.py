@@ -16,6 +16,7 @@ from hyperfact.models.decoders.decoder import (
     product,
     units,
 )
+from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
 
@@ -37,6 +38,15 @@ class HypE(Decoder):
 
     Settings = HypESettings
     settings: HypESettings
+    card = Card(
+        title="HypE",
+        year=2020,
+        reference="Fatemi, Taslakian, Vazquez, Poole: Knowledge hypergraphs: prediction beyond "
+        "binary relations, IJCAI 2020",
+        cost="O(m C d²), one matrix product for all candidates",
+        qualifiers="a factor for each value, filtered by its attribute",
+        is_expressive=True,
+    )
 
     def prepare(self, generator: torch.Generator) -> None:
         """Filters, and how roles mix them."""

@@ -19,6 +19,7 @@ from hyperfact.models.decoders.decoder import (
     product,
     units,
 )
+from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
 
@@ -58,6 +59,16 @@ class MDistMult(Decoder):
 
     Settings = MDistMultSettings
     settings: MDistMultSettings
+    card = Card(
+        title="m-DistMult",
+        year=2020,
+        reference="Fatemi, Taslakian, Vazquez, Poole: Knowledge hypergraphs: prediction beyond "
+        "binary relations, IJCAI 2020; after DistMult, ICLR 2015",
+        cost="O(m d), one matrix product for all candidates",
+        qualifiers="a factor for each value; attributes are pooled with the relation, so that "
+        "pairs do not bind",
+        is_expressive=False,
+    )
 
     def prepare(self, generator: torch.Generator) -> None:
         """There are no parameters; only whether coordinates come in pairs."""

@@ -16,6 +16,7 @@ from hyperfact.models.decoders.decoder import (
     even_products,
     pool,
 )
+from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
 
@@ -49,6 +50,15 @@ class MTransH(Decoder):
 
     Settings = MTransHSettings
     settings: MTransHSettings
+    card = Card(
+        title="m-TransH",
+        year=2016,
+        reference="Wen, Li, Mao, Chen, Zhang: On the representation and embedding of knowledge "
+        "bases beyond binary relations, IJCAI 2016",
+        cost="O(m d + d²), two matrix products for all candidates",
+        qualifiers="a term of the weighted sum for each value, its weight by the attribute",
+        is_expressive=False,
+    )
 
     def prepare(self, generator: torch.Generator) -> None:
         """Maps to translation, normal and weights of roles."""

@@ -11,6 +11,7 @@ from hyperfact.config import Section
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
+from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
 
@@ -36,6 +37,14 @@ class Transformer(Decoder):
 
     Settings = TransformerSettings
     settings: TransformerSettings
+    card = Card(
+        title="Transformer",
+        year=2024,
+        reference="the decoder Transformer of the TransEQ paper, which leaves its details open; "
+        "after StarE, EMNLP 2020",
+        cost="O(L (m d² + m² d)), one matrix product for all candidates",
+        qualifiers="two tokens for each pair; a value carries its attribute",
+    )
 
     def prepare(self, generator: torch.Generator) -> None:
         """Vectors of roles, blocks, and a bias for each entity."""

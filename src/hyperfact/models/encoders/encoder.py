@@ -10,6 +10,7 @@ from torch import nn
 from hyperfact.config import Section
 from hyperfact.graph.kg import KG
 from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
 
 
@@ -32,6 +33,7 @@ class Encoder(nn.Module, ABC):
     """
 
     Settings: ClassVar[type[Section]]  # of `EncoderSettings`
+    card: ClassVar[Card | None] = None  # where it comes from and what it can do
     settings: Section
 
     def __init__(
