@@ -75,7 +75,9 @@ def stored_run(folder: Path, decoder: str, size: Size = WD50K) -> Path:
     writer = RunWriter(folder / decoder)
     writer.text("config.toml", config.to_toml())
     save(Run(config, splits, model), writer)
-    Predictor.load(folder / decoder, splits=splits).calibration()  # leaves the cache
+    predictor = Predictor.load(folder / decoder, splits=splits)
+    for kind in ("entity", "partial"):
+        predictor.calibration(kind)  # leaves it in the cache
     return folder / decoder
 
 
