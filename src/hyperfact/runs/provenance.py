@@ -36,11 +36,15 @@ def processor() -> str:
 
 def deciding(config: ExperimentConfig, *, exclude_defaults: bool = False) -> dict[str, Any]:
     """The settings that decide numbers, not where data lies and when a state is stored."""
-    return config.model_dump(
+    dump = config.model_dump(
         mode="json",
         exclude={"data": {"data_dir"}, "checkpoint": True},
         exclude_defaults=exclude_defaults,
     )
+    objective = dump.get("objective", {})
+    if exclude_defaults and objective.get("negatives") == 0:  # written out or not, it is the same
+        del objective["negatives"]
+    return dump if objective else {k: v for k, v in dump.items() if k != "objective"}
 
 
 def passport(

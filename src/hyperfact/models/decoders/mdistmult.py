@@ -41,6 +41,14 @@ class MDistMultSettings(ProductSettings):
         description="turn the object by half of its coordinates, which tells it from the subject: "
         "in no fact, in facts without qualifiers, or in all",
     )
+    offset: float = Field(
+        default=0.0,
+        ge=0.0,
+        lt=1.0,
+        description="what the factor of a known entity varies around; 0: its vector alone. Near 1 "
+        "it says little until it has learned much: a question about somebody of whom few facts "
+        "tell falls back to what its relation and the other slots say",
+    )
     limit: float = Field(
         default=0.0,
         ge=0.0,
@@ -54,7 +62,9 @@ class MDistMult(Decoder):
 
     Vectors are divided by their initial scale and the relation by sqrt(d), so that scores start
     with a standard deviation of about 1 at any arity. Symmetric in all slots, but for objects that
-    are turned: h_o then stands for h_o with its halves exchanged.
+    are turned: h_o then stands for h_o with its halves exchanged. With an offset c the vector h of
+    a known slot stands for c + sqrt(1 - c²) h, so that the product is a sum over all subsets of the
+    known slots, the empty one included: how often the relation asks for the candidate at all.
     """
 
     Settings = MDistMultSettings
@@ -119,7 +129,7 @@ class MDistMult(Decoder):
         known = facts.known(slots)[:, :, None]  # (batch, slots, 1)
         unit, constant = units(self, normalise=self.settings.normalise)
         turned = self._turned(facts)[:, None]  # (batch, 1)
-        vectors = dropout(z.vectors(facts, slots) / unit, p, generator)
+        vectors = dropout(self._offset(z.vectors(facts, slots) / unit), p, generator)
         if self.settings.turn != "none":
             objects = torch.where(turned, self._turn(vectors[:, 1]), vectors[:, 1])
             vectors = torch.cat([vectors[:, :1], objects[:, None], vectors[:, 2:]], dim=1)
@@ -135,6 +145,11 @@ class MDistMult(Decoder):
         if self.settings.turn != "none":
             query = torch.where(turned & (slots == 1)[:, None], self._turn(query), query)
         return dropout(query, self.settings.query_dropout, generator)
+
+    def _offset(self, vectors: Tensor) -> Tensor:  # (…, dim)
+        """With an offset c: c + sqrt(1 - c²) h; squares keep their mean at the start."""
+        offset = self.settings.offset
+        return vectors if offset == 0.0 else offset + math.sqrt(1.0 - offset**2) * vectors
 
     def _turned(self, facts: FactBatch) -> Tensor:  # (batch,) bool
         """In which facts objects are turned."""

@@ -39,11 +39,13 @@ def ids(graph: HKG, row: int) -> tuple[list[int], list[int]]:
     return entities, [int(c.relation[row]), *map(int, c.attributes[part])]
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.6])
 @pytest.mark.parametrize("pooling", ["mean", "sum"])
-def test_mdistmult(pooling: str) -> None:
+def test_mdistmult(pooling: str, offset: float) -> None:
     graph = toy()
     z = representations(len(graph.entities), len(graph.relations), DIM)
-    decoder = MDistMult(**options(graph, settings=MDistMultSettings(pooling=pooling)))  # type: ignore
+    settings = MDistMultSettings(pooling=pooling, offset=offset)  # type: ignore[arg-type]
+    decoder = MDistMult(**options(graph, settings=settings))  # type: ignore[arg-type]
     facts = FactBatch.of(graph, np.arange(len(graph)))
     scores = decoder.score(facts, torch.zeros(len(graph), dtype=torch.long), z)
     for row in range(len(graph)):
@@ -52,8 +54,9 @@ def test_mdistmult(pooling: str) -> None:
         for k in range(DIM):
             pooled = sum(float(z.relations[r, k]) for r in relations)
             pooled /= len(relations) if pooling == "mean" else 1
-            factors = [float(z.entities[e, k]) / SCALE for e in entities]
-            total += pooled / SCALE / math.sqrt(DIM) * math.prod(factors)
+            answer, *known = (float(z.entities[e, k]) / SCALE for e in entities)
+            factors = [offset + math.sqrt(1 - offset**2) * x for x in known]
+            total += pooled / SCALE / math.sqrt(DIM) * answer * math.prod(factors)
         assert float(scores[row]) == pytest.approx(total, rel=1e-9)
 
 
