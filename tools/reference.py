@@ -3,11 +3,14 @@
     python -m tools.reference
 
 `docs/reference/commands.md` comes from the command line, `docs/reference/config.md` from the
-sections of settings and the tables of encoders and decoders, `docs/images/fact.svg` from
-`hyperfact draw`. A test says when one of them is out of date.
+sections of settings and the tables of encoders and decoders, `docs/models` from the docstring and
+card of each of them, `docs/images/fact.svg` from `hyperfact draw`. A test says when one of them is
+out of date.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
 from typing import Any, get_args
@@ -63,7 +66,7 @@ def main() -> None:
     """Write all of them."""
     for name, make in GENERATED.items():
         path = DOCS / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(make(), encoding="utf-8")
 
 
@@ -187,6 +190,58 @@ def _takes(field: FieldInfo) -> str:
 _TYPES = {bool: "`true`, `false`", int: "whole number", float: "number", str: "text"}
 
 
+# -- models --------------------------------------------------------------------------------------
+
+MODELS_HEAD = """# Models
+
+Made from the code by `python -m tools.reference`. `hyperfact models` prints the same table with
+our figures. Any encoder goes with any decoder; a pair that cannot be says why.
+"""
+
+
+def models_page() -> str:
+    """The page that lists all models."""
+    parts = [MODELS_HEAD]
+    for kind, table in _FAMILIES.items():
+        rows = [
+            (
+                f"[`{name}`]({kind}s/{name}.md)",
+                card.title if (card := owner.card) else "",
+                str(card.year) if card else "",
+                _expressive(card.is_expressive) if card else "",
+                _first_line(getdoc(owner)),
+            )
+            for name, owner in table.items()
+        ]
+        head = (kind, "published as", "year", "fully expressive", "")
+        parts.append(f"## {kind.capitalize()}s\n\n{_table(head, rows)}")
+    return "\n".join(parts)
+
+
+def model_page(kind: str, name: str) -> str:
+    """The page of one model: idea, formula, cost, qualifiers, reference, settings."""
+    owner = _FAMILIES[kind][name]
+    card, module = owner.card, import_module(owner.__module__)
+    parts = [f"# {card.title if card else name}\n", f"`--{kind} {name}`\n"]
+    parts += [_first_line(module.__doc__) + "\n", (getdoc(owner) or "") + "\n"]
+    if card is not None:
+        facts = {"Cost": card.cost, "Qualifiers": card.qualifiers, "Reference": card.reference}
+        facts["Fully expressive"] = _expressive(card.is_expressive) or "not known"
+        if kind == "decoder":
+            count = owner.negatives
+            facts["Trained against"] = f"{count} negatives a slot" if count else "all entities"
+        parts.append(_table(("", ""), [(f"**{k}**", v) for k, v in facts.items()]))
+    parts.append(_section("Settings", owner.Settings, owner.Settings))
+    return "\n".join(parts)
+
+
+def _expressive(known: bool | None) -> str:  # noqa: FBT001 - a field of the card
+    return {True: "yes", False: "no", None: ""}[known]
+
+
+_FAMILIES: Mapping[str, Mapping[str, Any]] = {"decoder": DECODERS, "encoder": ENCODERS}
+
+
 # -- pieces --------------------------------------------------------------------------------------
 
 
@@ -209,6 +264,12 @@ def picture() -> str:
 #: Every file that is made from the code, below docs/.
 GENERATED: Mapping[str, Callable[[], str]] = {
     "images/fact.svg": picture,
+    "models/index.md": models_page,
+    **{
+        f"models/{kind}s/{name}.md": partial(model_page, kind, name)
+        for kind, table in _FAMILIES.items()
+        for name in table
+    },
     "reference/commands.md": commands_page,
     "reference/config.md": config_page,
 }

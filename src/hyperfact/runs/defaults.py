@@ -54,8 +54,9 @@ def fitting_defaults(train: HKG, memory: int | None = None) -> dict[str, dict[st
             "training.validate_every": row.validate_every,
             "training.validate_facts": 300,
         },
-        "to tell subject from object, and to learn fast": {
+        "to tell subject from object, to fall back where facts are few, and to learn fast": {
             "decoder.turn": "all",
+            "decoder.offset": 0.8,
             "decoder.dropout": 0.0,
             "decoder.query_dropout": 0.5,
             "optimizer.name": "adamw",

@@ -1,0 +1,27 @@
+"""hyperfact models: every encoder and decoder with what it is, costs, can do and has reached."""
+
+import json
+
+import pytest
+
+from hyperfact.cli import main
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.encoders import ENCODERS
+from tools.figures import FIGURES, figures
+
+
+def test_every_model_is_listed_with_its_card(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["models", "--json"])
+    rows = json.loads(capsys.readouterr().out)
+    assert {(r["kind"], r["name"]) for r in rows} == {
+        *(("decoder", name) for name in DECODERS),
+        *(("encoder", name) for name in ENCODERS),
+    }
+    for row in (row for row in rows if row["kind"] == "decoder"):
+        assert all(row[part] for part in ("title", "reference", "cost", "qualifiers")), row["name"]
+        assert 2010 <= row["year"] <= 2030
+
+
+def test_the_stored_figures_are_current() -> None:
+    assert FIGURES.read_text(encoding="utf-8") == figures(), "run: python -m tools.figures"
