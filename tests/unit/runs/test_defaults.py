@@ -39,7 +39,7 @@ def test_what_is_given_wins_and_leaves_no_setting_without_meaning() -> None:
     assert (config.training.dim, config.decoder.options["turn"]) == (7, "all")
     assert "training.dim" not in " ".join(reasons)
     config, _ = with_defaults({"objective": {"negatives": 3}}, facts)
-    assert config.objective.partial == 0.0
+    assert config.objective.partial == 0.9  # which goes with sampled negatives too
     config, _ = with_defaults({"training": {"validate_every": 0}}, facts)
     assert config.training.validate_facts == 0
     config, _ = with_defaults({"graph": {"unseen": "own"}}, facts)
