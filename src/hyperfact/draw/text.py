@@ -2,9 +2,40 @@
 
 import unicodedata
 
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.labels import Labels
+
 SIZE = 13  # of names, in pixels
 _JOINERS = "\u200c\u200d"  # invisible, but part of how some scripts are written
 _NARROW, _WIDE = set("iIjl.,:;'|!()[]{}ft r"), set("mwMW@%")
+
+
+class Caption(str):
+    """What is drawn for a name; the name itself shows as a tooltip."""
+
+    __slots__ = ("name",)
+    name: str
+
+    @classmethod
+    def of(cls, name: str, labels: Labels) -> "Caption":
+        """The label of a name, or how it reads without one."""
+        found = cls(labels.show(name))
+        found.name = name
+        return found
+
+
+def captions(fact: Fact, labels: Labels) -> Fact:
+    """The fact with what is drawn in the place of each name."""
+    s, r, o = (Caption.of(name, labels) for name in fact.primary)
+    pairs = ((Caption.of(a, labels), Caption.of(v, labels)) for a, v in fact.qualifiers)
+    return Fact(s, r, o, tuple(pairs))
+
+
+def tooltip(text: str) -> str:
+    """What shows when one points at a text: the name that it stands for."""
+    if not isinstance(text, Caption) or text.name == str(text):
+        return visible(text)
+    return f"{visible(text)} ({visible(text.name)})"
 
 
 def visible(name: str) -> str:

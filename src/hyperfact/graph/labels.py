@@ -60,13 +60,13 @@ class Labels:
         """A name as people read it; with its id where two names have the same label."""
         label = self.label(name)
         if label is None:
-            return self._plain(name)
-        return f"{label} ({self._plain(name)})" if label in self._shared else label
+            return self.plain(name)
+        return f"{label} ({self.plain(name)})" if label in self._shared else label
 
     def full(self, name: str) -> str:
         """The same with the id beside every label, where there is room for both."""
         label = self.label(name)
-        return self._plain(name) if label is None else f"{label} ({self._plain(name)})"
+        return self.plain(name) if label is None else f"{label} ({self.plain(name)})"
 
     def fact(self, fact: Fact) -> str:
         """A fact as people read it, in the syntax of facts."""
@@ -88,8 +88,8 @@ class Labels:
         """One field of a fact, or its blank."""
         return BLANK if name is None else quote(self.show(name))
 
-    def _plain(self, name: str) -> str:
-        """A name without its label."""
+    def plain(self, name: str) -> str:
+        """A name without its label: an IRI shortened, a literal as a person writes it."""
         if isinstance(name, Literal):
             return literal_text(name, self._unit)
         if not is_iri(name):
@@ -106,11 +106,15 @@ class Labels:
 
     @cached_property
     def _shared(self) -> frozenset[str]:
-        """Labels that several entities, or several relations, have."""
+        """Labels that several entities or several relations have, or that are another's name."""
         found: set[str] = set()
         for side in self._sides.values() if self.given.texts else ():
             counts = Counter(map(self.label, side.names))
-            found |= {label for label, count in counts.items() if label is not None and count > 1}
+            found |= {
+                label
+                for label, count in counts.items()
+                if label is not None and (count > 1 or side.names.get(label) is not None)
+            }
         return frozenset(found)
 
     @cached_property
@@ -152,6 +156,13 @@ class Labels:
             if near is not None:
                 raise UnknownNameError(kind, text, near=near)
         return text
+
+    def typed(self, name: str, kind: Kind) -> str:
+        """What a person may type for a name: what is shown, where that means no other name."""
+        text = self.show(name)
+        found = self._sides[kind].by_text.get(text, [])
+        same = len(found) == 1 and self._sides[kind].names.get(text) is None
+        return text if same else str(name)
 
     def search(self, kind: Kind) -> NameIndex:
         """An index of names by how they read and by what they are."""
