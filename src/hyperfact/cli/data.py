@@ -32,7 +32,7 @@ from hyperfact.data.split import ensure_splits
 from hyperfact.data.stats import Stats, stats_of
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.graph.labels import Labels
+from hyperfact.graph.labels import KINDS, Labels
 
 Columns = Annotated[
     str | None,
@@ -252,8 +252,8 @@ def show(
 
 def named(labels: Labels, text: str) -> str:
     """The entity, else the relation, that a person means."""
-    found = labels.find(text, "entity")
-    return found if found is not None else labels.meant(text, "relation")
+    found = (labels.find(text, kind) for kind in KINDS)
+    return next((name for name in found if name is not None), None) or labels.meant(text, "entity")
 
 
 def facts_about(graph: HKG, name: str) -> HKG:

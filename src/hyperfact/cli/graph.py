@@ -234,7 +234,7 @@ def draw(
         picture = (draw_transformations if transformations else draw_fact)(fact, labels)
     write_page(out, f"{picture}\n")
     found = drawn if fact is None else str(fact)
-    label = labels.full(drawn) if fact is None else labels.fact(fact)
+    label = labels.show(drawn) if fact is None else labels.fact(fact)
     if as_json:
         print_json({"drawn": found, "label": label, "out": str(out)})
     else:

@@ -11,16 +11,16 @@ _NARROW, _WIDE = set("iIjl.,:;'|!()[]{}ft r"), set("mwMW@%")
 
 
 class Caption(str):
-    """What is drawn for a name; the name itself shows as a tooltip."""
+    """What is drawn for a name; the tooltip holds the name itself, behind a label if it has one."""
 
-    __slots__ = ("name",)
-    name: str
+    __slots__ = ("tip",)
+    tip: str
 
     @classmethod
     def of(cls, name: str, labels: Labels) -> "Caption":
         """The label of a name, or how it reads without one."""
-        found = cls(labels.show(name))
-        found.name = name
+        found, label = cls(labels.show(name)), labels.label(name)
+        found.tip = visible(name) if label is None else f"{visible(label)} ({visible(name)})"
         return found
 
 
@@ -32,10 +32,8 @@ def captions(fact: Fact, labels: Labels) -> Fact:
 
 
 def tooltip(text: str) -> str:
-    """What shows when one points at a text: the name that it stands for."""
-    if not isinstance(text, Caption) or text.name == str(text):
-        return visible(text)
-    return f"{visible(text)} ({visible(text.name)})"
+    """What shows when one points at a text."""
+    return text.tip if isinstance(text, Caption) else visible(text)
 
 
 def visible(name: str) -> str:

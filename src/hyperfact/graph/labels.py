@@ -20,6 +20,7 @@ from hyperfact.graph.prefixes import Prefixes, is_iri, last_segment
 from hyperfact.graph.syntax import BLANK, quote
 
 Kind = OneOf["entity", "relation"]
+KINDS: tuple[Kind, ...] = ("entity", "relation")
 _NAMED = 8  # names that an error lists
 
 
@@ -151,10 +152,11 @@ class Labels:
         if found is not None:
             return found
         side = self._sides[kind]
-        if side.by_text and side.names.search.nearest(text) is None:
-            near = nearest(text, side.by_text)
-            if near is not None:
-                raise UnknownNameError(kind, text, near=near)
+        label, name = nearest(text, side.by_text), side.names.search.nearest(text)
+        if label is not None:
+            both = [label] if name is None else [label, str(side.names[name])]
+            if nearest(text, both) == label:
+                raise UnknownNameError(kind, text, near=label)
         return text
 
     def typed(self, name: str, kind: Kind) -> str:

@@ -124,9 +124,9 @@ class Form:
 
     def by_labels(self, labels: Labels) -> "Form":
         """The same with labels in place of names, as far as they can be read back."""
-        primary = (field.by_label(labels) for field in (self.subject, self.relation, self.object))
+        s, r, o = (one.by_label(labels) for one in (self.subject, self.relation, self.object))
         pairs = [(a.by_label(labels), v.by_label(labels)) for a, v in self.qualifiers]
-        return Form(*primary, tuple(pairs), self.spare)
+        return Form(s, r, o, tuple(pairs), self.spare)
 
 
 def form_of(question: AnyQuestion | None, labels: Labels | None = None) -> Form:
