@@ -3,17 +3,19 @@
 from typing import TYPE_CHECKING
 
 from hyperfact.cli.common import note, print_table, print_text
-from hyperfact.graph.facts import show
+from hyperfact.graph.labels import Labels
+from hyperfact.graph.syntax import quote
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.predict import Answers
-    from hyperfact.predict.explain import Explanation, WhatIf
+    from hyperfact.predict.explain import Explanation, Step, WhatIf
 
 
 def print_answers(answers: "Answers") -> None:
     """A ranking as a table."""
+    full = answers.labels.full
     rows = [
-        (a.rank, show(a.name), f"{a.score:.3f}", f"{a.probability:.3f}", ", ".join(a.where))
+        (a.rank, quote(full(a.name)), f"{a.score:.3f}", f"{a.probability:.3f}", ", ".join(a.where))
         for a in answers
     ]
     print_table(("rank", "answer", "score", "probability", "known in"), rows)
@@ -30,41 +32,45 @@ def print_notes(answers: "Answers") -> None:
 
 def print_explanation(found: "Explanation") -> None:
     """What speaks for an answer, one kind of evidence after the other."""
-    from hyperfact.predict import write_any
+    from hyperfact.predict.questions import label_of
 
-    place = found.place
+    place, labels = found.place, found.labels
     print_text(
-        f"{write_any(found.question)}\n? = {found.answer}: rank {place.rank:g} of "
-        f"{place.candidates:,}, probability {place.probability:.3f}\n\n"
+        f"{label_of(found.question, labels)}\n? = {labels.full(found.answer)}: "
+        f"rank {place.rank:g} of {place.candidates:,}, probability {place.probability:.3f}\n\n"
         "Without each known part:\n"
     )
     print_table(
         ("part", "", "how", "rank", "log probability"),
         [
-            (p.part, p.text, p.how, f"{p.rank:g}", f"{p.log_probability_change:+.3f}")
+            (p.part, p.label, p.how, f"{p.rank:g}", f"{p.log_probability_change:+.3f}")
             for p in found.parts
         ],
     )
     print_text("\nNear training facts:\n")
     rows = [
-        (f"{s.nearness:.3f}", "" if s.effect is None else f"{s.effect:+.3f}", str(s.fact))
+        (f"{s.nearness:.3f}", "" if s.effect is None else f"{s.effect:+.3f}", labels.fact(s.fact))
         for s in found.support
     ]
     print_table(("nearness", "effect", "fact"), rows)
     print_text("\nPaths from what is known to the answer:\n")
     for path in found.paths:
-        print_text("\n".join(f"  {step.start} -> {step.end}: {step.fact}" for step in path.steps))
+        print_text("\n".join(_step(step, labels) for step in path.steps))
     if not found.paths:
         print_text("  none over one or two facts")
     note(found.note)
 
 
+def _step(step: "Step", labels: Labels) -> str:
+    start, end = labels.field(step.start), labels.field(step.end)
+    return f"  {start} -> {end}: {labels.fact(step.fact)}"
+
+
 def print_moves(found: "WhatIf") -> None:
     """Both rankings side by side."""
-    from hyperfact.predict import write_any
-
-    print_text(f"before: {write_any(found.before.question)}")
-    print_text(f"after:  {write_any(found.after.question)}\n")
+    full = found.after.labels.full
+    print_text(f"before: {found.before.label}")
+    print_text(f"after:  {found.after.label}\n")
     rows = [
         (
             m.before,
@@ -72,7 +78,7 @@ def print_moves(found: "WhatIf") -> None:
             f"{m.rise:+d}" if m.rise else "",
             f"{m.probability_before:.3f}",
             f"{m.probability_after:.3f}",
-            show(m.name),
+            quote(full(m.name)),
         )
         for m in found.moves
     ]

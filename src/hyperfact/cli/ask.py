@@ -1,5 +1,6 @@
 """Commands that ask a run: predict, complete, explain, whatif, export."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from hyperfact.cli.common import (
     print_table,
     set_threads,
 )
-from hyperfact.cli.options import with_code
+from hyperfact.cli.options import LabelFile, grouped, with_code
 from hyperfact.errors import UserError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
@@ -44,16 +45,25 @@ Range = Annotated[
 ]
 
 
-def load_predictor(path: Path, data_dir: Path | None, threads: int | None) -> "Predictor":
-    """The predictor of a run, for a command."""
-    from hyperfact.predict import Predictor
+@dataclass(frozen=True)
+class Opening:
+    """How a run is opened, and its names are shown."""
 
-    set_threads(threads)
-    return Predictor.load(path, data_dir=data_dir)
+    labels: LabelFile = None
+    data_dir: DataDir = None
+    threads: Threads = None
+
+    def load(self, path: Path) -> "Predictor":
+        """The predictor of a run."""
+        from hyperfact.predict import Predictor
+
+        set_threads(self.threads)
+        return Predictor.load(path, data_dir=self.data_dir, labels=self.labels)
 
 
 @app.command()
 @with_code
+@grouped
 def predict(
     path: RunPath,
     question: Annotated[
@@ -65,6 +75,7 @@ def predict(
         ),
     ] = None,
     *,
+    opening: Opening,
     k: Count = 10,
     known: KnownWay = "mark",
     restrict_range: Range = True,
@@ -72,8 +83,6 @@ def predict(
         Path | None, typer.Option(help="A CSV, JSONL or Parquet file with a column 'question'.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where the answers of --batch go.")] = None,
-    data_dir: DataDir = None,
-    threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Fill the blank: an entity in any slot, the relation, or an attribute.
@@ -87,7 +96,7 @@ def predict(
     if (question is None) == (batch is None) or (batch is None) != (out is None):
         raise UserError("give a QUESTION, or --batch FILE with --out FILE")
     request = Request(k, known, restrict_range)  # type: ignore[arg-type]  # checked there
-    predictor = load_predictor(path, data_dir, threads)
+    predictor = opening.load(path)
     if batch is not None and out is not None:
         _answer_file(predictor, batch, out, request, as_json=as_json)
         return
@@ -112,8 +121,10 @@ def _answer_file(
 
 @app.command()
 @with_code
+@grouped
 def complete(
     path: RunPath,
+    opening: Opening,
     *,
     entity: Annotated[str | None, typer.Option(help="Only facts of this entity.")] = None,
     relation: Annotated[str | None, typer.Option(help="Only facts of this relation.")] = None,
@@ -123,15 +134,13 @@ def complete(
         bool,
         typer.Option("--any-name", "--any", help="Also candidates never seen in the asked role."),
     ] = False,
-    data_dir: DataDir = None,
-    threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Propose the most plausible facts that no split holds.
 
     Example: `hyperfact complete runs/b --entity "Hank Aaron" -n 5`
     """
-    predictor = load_predictor(path, data_dir, threads)
+    predictor = opening.load(path)
     from hyperfact.predict import complete as propose
 
     found = propose(
@@ -145,9 +154,8 @@ def complete(
     if as_json:
         print_json(found.as_dict())
         return
-    print_table(
-        ("probability", "fact"), [(f"{p.probability:.3f}", str(p.fact)) for p in found.proposals]
-    )
+    rows = [(f"{p.probability:.3f}", p.label) for p in found.proposals]
+    print_table(("probability", "fact"), rows)
     note(
         f"{found.questions:,} of {found.possible:,} possible questions asked, "
         f"{found.scored:,} candidates scored"
@@ -156,10 +164,12 @@ def complete(
 
 @app.command("explain")
 @with_code
+@grouped
 def explain_(
     path: RunPath,
     question: QuestionText,
     answer: Annotated[str, typer.Argument(help="The answer to explain.", show_default=False)],
+    opening: Opening,
     *,
     count: Annotated[int, typer.Option("-n", min=1, help="Supporting facts and paths.")] = 5,
     measure: Annotated[
@@ -170,8 +180,6 @@ def explain_(
     ] = False,
     known: KnownWay = "mark",
     restrict_range: Range = True,
-    data_dir: DataDir = None,
-    threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what speaks for an answer: known parts, near training facts, paths.
@@ -182,7 +190,7 @@ def explain_(
     from hyperfact.predict.explain import explain
 
     request = Request(known=known, restrict_range=restrict_range)  # type: ignore[arg-type]  # checked there
-    predictor = load_predictor(path, data_dir, threads)
+    predictor = opening.load(path)
     found = explain(predictor, question, answer, count=count, measure=measure, request=request)
     if as_json:
         print_json(found.as_dict())
@@ -203,6 +211,7 @@ class ChangeCommand(TyperCommand):
 
 @app.command(cls=ChangeCommand)
 @with_code
+@grouped
 def whatif(
     path: RunPath,
     question: QuestionText,
@@ -214,12 +223,11 @@ def whatif(
             show_default=False,
         ),
     ],
+    opening: Opening,
     *,
     k: Count = 10,
     known: KnownWay = "mark",
     restrict_range: Range = True,
-    data_dir: DataDir = None,
-    threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask twice, as it is and with a qualifier added, removed or changed.
@@ -229,7 +237,7 @@ def whatif(
     """
     from hyperfact.predict.whatif import whatif as ask_twice
 
-    predictor = load_predictor(path, data_dir, threads)
+    predictor = opening.load(path)
     way: Any = known  # checked there
     found = ask_twice(predictor, question, changes, k=k, known=way, restrict_range=restrict_range)
     if as_json:
@@ -257,7 +265,7 @@ def export(
     """
     from hyperfact.predict.export import export_run
 
-    files = export_run(load_predictor(path, data_dir, None), out, index=index, scorer=scorer)
+    files = export_run(Opening(data_dir=data_dir).load(path), out, index=index, scorer=scorer)
     if as_json:
         print_json({"files": [str(file) for file in files]})
     else:

@@ -11,9 +11,7 @@ from rich.text import Text
 
 from hyperfact.cli.common import (
     AsJson,
-    DataDir,
     Dataset,
-    FormatName,
     Literals,
     app,
     note,
@@ -22,7 +20,8 @@ from hyperfact.cli.common import (
     refuse_existing,
     write_page,
 )
-from hyperfact.cli.data import load_noted
+from hyperfact.cli.data import Shown
+from hyperfact.cli.options import grouped
 from hyperfact.cli.visible import visible
 from hyperfact.data import find_files, write
 from hyperfact.data.audit import SEVERITIES, Audit, Cleaned, Finding, audit_of, clean, percent
@@ -53,9 +52,11 @@ Examples = Annotated[int, typer.Option("--examples", min=0, help="Examples for e
 
 
 @app.command("audit")
+@grouped
 def audit_command(
     dataset: Dataset = "baseball",
     *,
+    source: Shown,
     strict: Strict = False,
     html: Html = None,
     fix: Fix = None,
@@ -63,8 +64,6 @@ def audit_command(
     drop_twins: DropTwins = False,
     force: Force = False,
     examples: Examples = 3,
-    data_dir: DataDir = None,
-    format: FormatName = None,
     literals: Literals = "keep",
     as_json: AsJson = False,
 ) -> None:
@@ -75,8 +74,8 @@ def audit_command(
     """
     if fix is None and (to is not None or drop_twins):
         raise UserError("--to and --drop-twins say how to clean; they need --fix FOLDER")
-    splits = load_noted(dataset, data_dir, format, literals)
-    _check_targets(dataset, data_dir, html, fix, force=force)
+    splits = source.load(dataset, literals)
+    _check_targets(dataset, source.data_dir, html, fix, force=force)
     found = audit_of(splits, examples=examples)
     if html is not None:
         from hyperfact.draw.pages.audit_page import page
@@ -136,7 +135,7 @@ def print_audit(found: Audit) -> None:
         head = Text(f"{finding.severity}: ", style=_LOOK[finding.severity])
         body = visible(f"{finding.sentence} {finding.kind.reason}")
         _console().print(head + Text(body, style="default"))
-        for example in finding.examples:
+        for example in finding.shown:
             print_text(f"  {example if len(example) <= _LONGEST else example[:_LONGEST] + '…'}")
     if found.clear:
         print_text("")

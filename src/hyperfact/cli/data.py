@@ -1,5 +1,6 @@
 """Commands on data: datasets, stats, show, convert."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,15 +21,18 @@ from hyperfact.cli.common import (
     print_text,
     refuse_existing,
 )
+from hyperfact.cli.options import LabelFile, grouped
 from hyperfact.data import is_local, notes, read, write
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
 from hyperfact.data.builder import ReadReport
 from hyperfact.data.bundle import BUNDLED
 from hyperfact.data.formats import FORMATS
+from hyperfact.data.label_files import beside, read_labels
 from hyperfact.data.split import ensure_splits
 from hyperfact.data.stats import Stats, stats_of
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.labels import KINDS, Labels
 
 Columns = Annotated[
     str | None,
@@ -38,6 +42,24 @@ Columns = Annotated[
         help='Of a table: "subject=person, relation=:worked at, object=company, role=role".',
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Where facts come from, and how their names are shown."""
+
+    data_dir: DataDir = None
+    format: FormatName = None
+    labels: LabelFile = None
+
+    def load(self, dataset: str, literals: str = "keep") -> Splits:
+        """Load a dataset for a command that shows names."""
+        return labelled(load_noted(dataset, self.data_dir, self.format, literals), self.labels)
+
+
+def labelled(splits: Splits, labels: Path | None) -> Splits:
+    """The dataset with the labels of a file, if one is given."""
+    return splits if labels is None else splits.with_labels(read_labels(labels))
 
 
 def load_noted(
@@ -148,11 +170,11 @@ def stats(
     if as_json:
         print_json({**found.as_dict(), "format": formats})
     else:
-        _print_stats(found)
+        _print_stats(found, splits.labels)
         print_text(f"format: {formats}")
 
 
-def _print_stats(found: Stats) -> None:
+def _print_stats(found: Stats, labels: Labels) -> None:
     print_text(
         f"{found.name}: {found.entities:,} entities ({found.literals:,} literals), "
         f"{found.relations:,} relations ({found.primary_relations:,} primary, "
@@ -181,29 +203,32 @@ def _print_stats(found: Stats) -> None:
     d = found.degree
     print_text(
         f"\nfacts an entity stands in: median {d.median:g}, mean {d.mean:.1f}, "
-        f"max {d.max:,} ({d.top})"
+        f"max {d.max:,} ({labels.full(d.top)})"
     )
 
 
 @app.command()
+@grouped
 def show(
     dataset: Dataset,
-    name: Annotated[str, typer.Argument(help="An entity or a relation.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="An entity or a relation, or its label.", show_default=False)
+    ],
+    shown: Shown,
     *,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many facts.")] = 20,
     split: Annotated[str, typer.Option(help="train, valid, test or all.")] = "all",
-    data_dir: DataDir = None,
-    format: FormatName = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the facts of an entity or relation.
 
     Example: `hyperfact show baseball "Hank Aaron"`, `hyperfact show baseball "played for" -n 5`
     """
-    splits = load_noted(dataset, data_dir, format)
+    splits = shown.load(dataset)
     if split != "all" and split not in splits:
         raise UnknownNameError("split", split, [*splits, "all"])
-    graph = splits.all if split == "all" else splits[split]
+    graph, labels = splits.all if split == "all" else splits[split], splits.labels
+    name = named(labels, name)
     found = facts_about(graph, name)
     facts = [found[i] for i in range(min(limit, len(found)))]
     if as_json:
@@ -213,15 +238,22 @@ def show(
                 "relation": fact.relation,
                 "object": fact.object,
                 "qualifiers": [list(pair) for pair in fact.qualifiers],
+                "label": labels.fact(fact),
             }
             for fact in facts
         ]
-        print_json({"name": name, "count": len(found), "facts": rows})
+        print_json({"name": name, "label": labels.show(name), "count": len(found), "facts": rows})
         return
     for fact in facts:
-        print_text(str(fact))
+        print_text(labels.fact(fact))
     if len(found) > limit:
         note(f"{len(found) - limit:,} more; see --limit")
+
+
+def named(labels: Labels, text: str) -> str:
+    """The entity, else the relation, that a person means."""
+    found = (labels.find(text, kind) for kind in KINDS)
+    return next((name for name in found if name is not None), None) or labels.meant(text, "entity")
 
 
 def facts_about(graph: HKG, name: str) -> HKG:
@@ -253,6 +285,8 @@ def convert(
     """
     refuse_existing(target, force=force)
     splits, _ = read_noted(source, data_dir, from_, literals=literals, columns=columns)
+    if splits.label_texts and target.suffix:
+        refuse_existing(beside(target), force=force)
     paths = write(splits, target, format=to)
     count = sum(len(part) for part in splits.values())
     if as_json:

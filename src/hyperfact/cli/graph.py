@@ -21,12 +21,14 @@ from hyperfact.cli.common import (
     refuse_existing,
     write_page,
 )
-from hyperfact.cli.data import load_noted
+from hyperfact.cli.data import Shown, load_noted
+from hyperfact.cli.options import grouped
 from hyperfact.data import write
-from hyperfact.draw import Picture, draw_fact, draw_neighbourhood, draw_transformations
+from hyperfact.draw import draw_fact, draw_neighbourhood, draw_transformations
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.labels import Labels
 from hyperfact.graph.queries import read_fact
 from hyperfact.system.writing import is_special
 from hyperfact.transforms import MODES, TRANSFORMS, Certificate, restore, transform, twins, verify
@@ -197,20 +199,20 @@ def _print_certificate(found: Certificate, what: str) -> None:
 
 
 @app.command()
+@grouped
 def draw(
     dataset: Dataset,
     what: Annotated[
         str, typer.Argument(help="An entity, or a fact such as `s | r | o`.", show_default=False)
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT.svg", show_default=False)],
+    shown: Shown,
     *,
     transformations: Annotated[
         bool, typer.Option("--transformations", help="The fact under every transformation.")
     ] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Facts of an entity.")] = 8,
     split: SplitName = "all",
-    data_dir: DataDir = None,
-    format: FormatName = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -222,31 +224,28 @@ def draw(
     if out.suffix not in ("", ".svg") and not is_special(out):
         raise UserError(f"{out}: pictures are SVG; name a file that ends in .svg")
     refuse_existing(out, force=force)
-    hkg = pick(load_noted(dataset, data_dir, format), split)
-    picture, found = _picture(hkg, what, transformations=transformations, limit=limit)
-    write_page(out, f"{picture}\n")
-    if as_json:
-        print_json({"drawn": found, "out": str(out)})
+    splits = shown.load(dataset)
+    hkg, labels = pick(splits, split), splits.labels
+    drawn = what if "|" in what else labels.meant(what, "entity")
+    fact = None if drawn in hkg.entities and not transformations else _fact_like(hkg, drawn, labels)
+    if fact is None:
+        picture = draw_neighbourhood(hkg, drawn, limit=limit, labels=labels)
     else:
-        print_text(f"drew {found} to {out}")
+        picture = (draw_transformations if transformations else draw_fact)(fact, labels)
+    write_page(out, f"{picture}\n")
+    found = drawn if fact is None else str(fact)
+    label = labels.show(drawn) if fact is None else labels.fact(fact)
+    if as_json:
+        print_json({"drawn": found, "label": label, "out": str(out)})
+    else:
+        print_text(f"drew {label} to {out}")
 
 
-def _picture(hkg: HKG, what: str, *, transformations: bool, limit: int) -> tuple[Picture, str]:
-    """The picture, and what it shows."""
-    if hkg.entities.get(what) is not None and not transformations:
-        return draw_neighbourhood(hkg, what, limit=limit), what
-    if "|" not in what and hkg.entities.get(what) is None:
-        raise UnknownNameError("entity", what, hkg.entities, list_known=False)
-    fact = _fact_like(hkg, what)
-    drawn = draw_transformations(fact) if transformations else draw_fact(fact)
-    return drawn, str(fact)
-
-
-def _fact_like(hkg: HKG, what: str) -> Fact:
+def _fact_like(hkg: HKG, what: str, labels: Labels) -> Fact:
     """The fact as written; else the first with its primary triple, or of the entity."""
     if "|" not in what:
         return hkg.of_entity(what)[0]
-    written = read_fact(what)
+    written = _renamed(read_fact(what), labels)
     near = hkg.of_entity(hkg.entities.id(written.subject, "entity"))
     alike: list[Fact] = [fact for fact in near if fact.primary == written.primary]
     if written in alike:
@@ -254,3 +253,10 @@ def _fact_like(hkg: HKG, what: str) -> Fact:
     if written.qualifiers or not alike:
         raise UserError(f"no fact {what!r} in this dataset")
     return next((fact for fact in alike if fact.qualifiers), alike[0])
+
+
+def _renamed(fact: Fact, labels: Labels) -> Fact:
+    """The fact by the names that are meant, where it has labels."""
+    subject, obj = (labels.meant(name, "entity") for name in (fact.subject, fact.object))
+    pairs = [(labels.meant(a, "relation"), labels.meant(v, "entity")) for a, v in fact.qualifiers]
+    return Fact(subject, labels.meant(fact.relation, "relation"), obj, tuple(pairs))

@@ -21,7 +21,7 @@ from hyperfact.cli.common import (
     refuse_existing,
     set_threads,
 )
-from hyperfact.cli.options import NamingCommand, grouped, with_code
+from hyperfact.cli.options import LabelFile, NamingCommand, grouped, with_code
 from hyperfact.cli.results import print_comparisons, report
 from hyperfact.errors import DataError, UnknownNameError
 
@@ -68,12 +68,16 @@ class View:
 
     by: By = None
     hits: Annotated[str, typer.Option(help="Which k of Hits@k, with commas.")] = "1,3,10"
+    labels: LabelFile = None
     as_json: AsJson = False
 
-    def show(self, found: "Evaluation", about: Mapping[str, str]) -> None:
+    def show(self, found: "Evaluation", about: Mapping[str, str], splits: "Splits") -> None:
         """Print a ranking, with what it is of."""
+        from hyperfact.cli.data import labelled
+
         found = replace(found, hits=_hits(self.hits))
-        report(found, about, by=self.by or [], as_json=self.as_json)
+        labels = labelled(splits, self.labels).labels
+        report(found, about, by=self.by or [], labels=labels, as_json=self.as_json)
 
 
 @app.command("evaluate", cls=NamingCommand)
@@ -110,7 +114,7 @@ def evaluate_(
     found = evaluate_split(stored, split, policy=policy.over(policy_of(stored.config)))
     if ranks is not None:
         write_table(ranks, found.ranks.columns(), about_ranks(stored, split, found))
-    view.show(found, {"run": str(path), "split": split})
+    view.show(found, {"run": str(path), "split": split}, stored.splits)
 
 
 @app.command("compare", cls=NamingCommand)
@@ -191,7 +195,7 @@ def score_predictions(
     if given.caveat:
         note(f"note: {given.caveat}")
     about = {"predictions": str(path), "dataset": splits.name, "split": split, "from": given.kind}
-    view.show(found, about)
+    view.show(found, about, splits)
 
 
 def _hits(text: str) -> Sequence[int]:

@@ -20,7 +20,7 @@ from hyperfact.cli.common import (
     set_threads,
     spare_threads,
 )
-from hyperfact.cli.options import NamingCommand, grouped, with_code
+from hyperfact.cli.options import LabelFile, NamingCommand, grouped, with_code
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 
@@ -58,11 +58,13 @@ class Choice:
     encoder: Annotated[str | None, typer.Option(help="From graph to vectors.")] = None
     decoder: Annotated[str | None, typer.Option(help="From vectors to scores.")] = None
     overrides: Overrides = None
+    labels: LabelFile = None
     data_dir: DataDir = None
     threads: Threads = None
 
     def read(self) -> "tuple[ExperimentConfig, Splits]":
         """The configuration and its facts, with the threads set."""
+        from hyperfact.cli.data import labelled
         from hyperfact.data import absolute
         from hyperfact.runs.configurations import read_config
 
@@ -74,7 +76,8 @@ class Choice:
         changes = [f"{key}={value}" for key, value in named.items() if value is not None]
         changes += self.overrides or []
         config = read_config(self.config, changes).with_data_dir(self.data_dir)
-        splits = chosen_data(config)  # what is wrong with names is said before torch is loaded
+        # What is wrong with names is said before torch is loaded.
+        splits = labelled(chosen_data(config), self.labels)
         if self.config is None:
             config = fitted(changes, splits).with_data_dir(self.data_dir)
         data = config.data.model_copy(update={"dataset": absolute(config.data.dataset)})

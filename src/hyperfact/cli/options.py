@@ -24,6 +24,15 @@ TABLES: Mapping[str, Callable[[], Mapping[str, Any]]] = {
 }
 
 
+LabelFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        metavar="FILE",
+        help="What names are called: TSV, CSV or JSON of id and label.",
+        show_default=False,
+    ),
+]
 Files = Annotated[
     list[Path] | None,
     typer.Option(

@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from hyperfact.cli.common import note, print_json, print_table, print_text
 from hyperfact.errors import UnknownNameError
+from hyperfact.graph.labels import Labels
+
+_NAMES = ("relation", "attribute")  # slices whose parts are names
 
 if TYPE_CHECKING:
     from hyperfact.evaluation import Comparison, Evaluation
 
 
 def report(
-    found: "Evaluation", about: Mapping[str, str], *, by: Sequence[str], as_json: bool
+    found: "Evaluation",
+    about: Mapping[str, str],
+    *,
+    by: Sequence[str],
+    labels: Labels,
+    as_json: bool,
 ) -> None:
     """An evaluation, with what it is of, for machines or people."""
     from hyperfact.evaluation import SLICES
@@ -21,19 +29,29 @@ def report(
         if name not in SLICES:
             raise UnknownNameError("slice", name, SLICES)
     if as_json:
-        slices = {f"by_{n}": {s: m.as_dict() for s, m in found.by(n).items()} for n in by}
+        slices = {
+            f"by_{name}": {
+                part: {**metrics.as_dict(), **({"label": labels.show(part)} if named else {})}
+                for part, metrics in found.by(name).items()
+            }
+            for name in by
+            for named in [name in _NAMES]
+        }
         print_json({**about, **found.as_dict(), **slices})
         _warn(found)
     else:
-        print_results({about["split"]: found}, by=by)
+        print_results({about["split"]: found}, by=by, labels=labels)
 
 
-def print_results(results: "Mapping[str, Evaluation]", *, by: Sequence[str] = ()) -> None:
+def print_results(
+    results: "Mapping[str, Evaluation]", *, by: Sequence[str] = (), labels: Labels | None = None
+) -> None:
     """The metrics of each split, the slices below them, what ties can change, and the protocol."""
     if not results:
         note("not evaluated: there are no valid or test facts")
         return
     names = by or ("arity", "slot")
+    full = (labels or Labels()).full
     rows: list[tuple[Any, ...]] = []
     for split, found in results.items():
         slices = {"all": found.metrics}
@@ -42,7 +60,8 @@ def print_results(results: "Mapping[str, Evaluation]", *, by: Sequence[str] = ()
         slices |= found.beside
         slices["macro over relations"] = found.macro
         for name in names:
-            slices |= {f"{name} {label}": m for label, m in found.by(name).items()}
+            look = full if name in _NAMES else str
+            slices |= {f"{name} {look(part)}": m for part, m in found.by(name).items()}
         rows += [
             (split, label, m.mrr, *m.hits.values(), m.mean_rank, m.amri, m.ranks)
             for label, m in slices.items()

@@ -1,13 +1,12 @@
 """The command that answers over HTTP: serve."""
 
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hyperfact.cli.common import DataDir, app, note
-from hyperfact.cli.options import with_code
+from hyperfact.cli.options import LabelFile, with_code
 from hyperfact.errors import MissingExtraError
 
 
@@ -34,6 +33,7 @@ def serve(
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads that compute; by default half the cores.")
     ] = None,
+    labels: LabelFile = None,
     data_dir: DataDir = None,
 ) -> None:
     """Answer questions over HTTP, for this machine only unless told otherwise.
@@ -60,6 +60,7 @@ def serve(
         allow_hosts=tuple(allow_host or ()),
         at_once=at_once,
         quiet=quiet,
-        data_dir=None if data_dir is None else Path(data_dir),
+        data_dir=data_dir,
+        labels=labels,
     )
     start(runs, settings, note)

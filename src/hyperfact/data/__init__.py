@@ -1,6 +1,6 @@
 """Files to facts and back: `load` a dataset by name or path, `write` one in any format.
 
-Order: audit, benchmarks, builder, bundle, split, stats, formats.
+Order: audit, benchmarks, builder, bundle, label_files, split, stats, formats.
 """
 
 import logging
@@ -14,11 +14,14 @@ from hyperfact.data.builder import LITERAL_POLICIES, FactBuilder, ReadReport
 from hyperfact.data.bundle import BUNDLED, bundled_files
 from hyperfact.data.formats import FORMATS, GUESSED, Format, find_format, recognise, with_columns
 from hyperfact.data.formats.headers import ROLES, asked_columns
+from hyperfact.data.label_files import FILE as LABELS
+from hyperfact.data.label_files import beside, label_lines, labels_beside, read_labels
 from hyperfact.data.split import ensure_splits
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.label_texts import LabelTexts
 from hyperfact.system.source import Fault, Source
-from hyperfact.system.writing import staged
+from hyperfact.system.writing import staged, write_lines
 
 logger = logging.getLogger("hyperfact")
 _WORDS = ("train", "valid", "val", "dev", "test", "aux")
@@ -98,7 +101,23 @@ def read(
             reader.read(file, builder)
         except Fault as fault:  # of a format without lines
             raise FormatError(path, None, str(fault)) from None
-    return builder.finish(name)
+    beside = _labels_beside(source, files, builder)
+    splits, report = builder.finish(name)
+    return splits.with_labels(beside), report
+
+
+def _labels_beside(
+    source: str | Path, files: Mapping[str, Path], builder: FactBuilder
+) -> LabelTexts:
+    """What files beside those of the facts call the names; one that is no such file is named."""
+    first = next(iter(files.values()))
+    found = LabelTexts()
+    for path in labels_beside(Path(source) if is_local(source) else first.parent, files.values()):
+        try:
+            found = found.over(read_labels(path))
+        except FormatError as error:
+            builder.tell(f"not read as labels: {error}")
+    return found
 
 
 def _named_format(format: str | None, columns: str | Mapping[str, str] | None) -> Format | None:
@@ -231,6 +250,9 @@ def write(
     with staged(folder) as stage:
         for name, part in parts.items():
             chosen.write(part if chosen.shared_ids else part.compact(), stage / name)
+        if isinstance(facts, Splits) and facts.label_texts:
+            name = beside(path).name if path.name in parts else LABELS
+            write_lines(stage / name, label_lines(facts.label_texts))
         names = sorted(p.name for p in stage.iterdir())
     return [folder / name for name in names]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from hyperfact.graph.facts import Derived, Literal, Vocabulary, name_order
 from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.label_texts import LabelCollector
 from hyperfact.graph.ragged import Ids, Places, offsets_of, owners_of
 from hyperfact.system.source import Fault
 
@@ -106,7 +107,7 @@ class FactBuilder:
         self._texts = _Texts(self.entities)
         self._entity: dict[str, int] = self._texts
         self.derived: dict[str, tuple[Derived, list[Derived], str]] = {}  # of n-ary relations
-        self.place = ""
+        self.place, self.labels = "", LabelCollector()
         self.warnings: list[str] = []
         self.guesses: list[str] = []
         self.formats: list[str] = []
@@ -226,7 +227,7 @@ class FactBuilder:
             formats=tuple(dict.fromkeys(self.formats)),
             guesses=tuple(self.guesses),
         )
-        return Splits(parts, name), report
+        return Splits(parts, name, self.labels.used_by(entities, relations)), report
 
 
 class _Block:

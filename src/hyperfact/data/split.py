@@ -6,7 +6,7 @@ and test name only what train names too; by time and by entity they may not, tha
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -119,7 +119,7 @@ def ensure_splits(splits: Splits) -> tuple[Splits, str]:
     note = f"{splits.name}: no valid and test facts, so split at random (seed 0): {sizes}"
     if not len(parted.test):
         note += "; each fact names something that no other does, so not evaluated"
-    return Splits({**splits.parts, **parted.parts}, splits.name), note
+    return replace(splits, parts={**splits.parts, **parted.parts}), note
 
 
 def unseen_names(splits: Splits, name: str) -> int:

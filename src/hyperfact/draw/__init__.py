@@ -8,25 +8,30 @@ Order: text, svg, views, pages.
 from collections.abc import Callable, Sequence
 
 from hyperfact.draw.svg import Group, Picture, box_width, picture
-from hyperfact.draw.text import width
+from hyperfact.draw.text import Caption, captions, width
 from hyperfact.draw.views import StarStyle, clique, hyperedge, star, triple
 from hyperfact.errors import UserError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
+from hyperfact.graph.labels import Labels
 from hyperfact.transforms import TRANSFORMS, verify
 
 _GAP = 28.0
 
 
-def draw_fact(fact: Fact) -> Picture:
+def draw_fact(fact: Fact, labels: Labels | None = None) -> Picture:
     """The fact as a hyperedge, and beside it with its mediator."""
-    panels = [("a fact with its qualifiers", hyperedge(fact), "")]
+    labels = labels or Labels()
+    drawn = captions(fact, labels)
+    panels = [("a fact with its qualifiers", hyperedge(drawn), "")]
     if fact.qualifiers:
-        panels.append(("with a mediator b", star(fact), ""))
-    return picture(_grid(panels, columns=2), str(fact))
+        panels.append(("with a mediator b", star(drawn), ""))
+    return picture(_grid(panels, columns=2), labels.fact(fact))
 
 
-def draw_neighbourhood(hkg: HKG, entity: str, *, limit: int = 8, styled: bool = True) -> Picture:
+def draw_neighbourhood(
+    hkg: HKG, entity: str, *, limit: int = 8, styled: bool = True, labels: Labels | None = None
+) -> Picture:
     """An entity and the first facts that it has a part in, each as a hyperedge.
 
     Args:
@@ -34,12 +39,14 @@ def draw_neighbourhood(hkg: HKG, entity: str, *, limit: int = 8, styled: bool = 
         entity: Its name.
         limit: How many facts at most.
         styled: Whether it brings its style; not in a page that has `hyperfact.draw.svg.STYLE`.
+        labels: How names are shown, as `Splits.labels` has it.
     """
     if limit < 1:
         raise UserError(f"a neighbourhood shows at least one fact, got limit {limit}")
     near = hkg.of_entity(entity)
-    name = hkg.entities[hkg.entities.id(entity, "entity")]
-    facts = [near[i] for i in range(min(limit, len(near)))]
+    labels = labels or Labels(None, hkg.entities, hkg.relations)
+    name = Caption.of(hkg.entities[hkg.entities.id(entity, "entity")], labels)
+    facts = [captions(near[i], labels) for i in range(min(limit, len(near)))]
     cards = [hyperedge(fact, lit=name) for fact in facts]
     group = Group()
     wide = box_width(name)
@@ -58,18 +65,21 @@ def draw_neighbourhood(hkg: HKG, entity: str, *, limit: int = 8, styled: bool = 
     return picture(group, name, styled=styled)
 
 
-def draw_transformations(fact: Fact) -> Picture:
+def draw_transformations(fact: Fact, labels: Labels | None = None) -> Picture:
     """One fact under every transformation, side by side (figures 4 and 5 of the paper)."""
-    panels = [("the fact", hyperedge(fact), "")]
+    labels = labels or Labels()
+    drawn = captions(fact, labels)
+    panels = [("the fact", hyperedge(drawn), "")]
     for name, view in _VIEWS.items():
         view = view if fact.qualifiers else triple
-        panels.append((name, view(fact), _verdict(fact, name)))
-    return picture(_grid(panels, columns=2), str(fact))
+        panels.append((name, view(drawn), _verdict(fact, name)))
+    return picture(_grid(panels, columns=2), labels.fact(fact))
 
 
 def draw_facts(hkg: HKG, *, limit: int = 6) -> Picture:
     """The first facts of a graph, each as a hyperedge."""
-    facts = [hkg[i] for i in range(min(limit, len(hkg)))]
+    labels = Labels(None, hkg.entities, hkg.relations)
+    facts = [captions(hkg[i], labels) for i in range(min(limit, len(hkg)))]
     panels = [(f"fact {i}", hyperedge(fact), "") for i, fact in enumerate(facts)]
     title = repr(hkg).partition("\n")[0]
     group = Group()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from html import escape
 
-from hyperfact.draw.text import fit, is_rtl, visible, width
+from hyperfact.draw.text import fit, is_rtl, tooltip, visible, width
 
 BOX_HEIGHT, BOX_PAD = 26, 10
 #: Line colours that stay apart on both backgrounds, also for most colour-blind people.
@@ -103,7 +103,7 @@ class Group:
         wide = box_width(name, limit)
         css = "box lit" if lit else "box"
         self.add(
-            f'<g><title>{escape(visible(name))}</title><rect class="{css}" x="{x:.1f}" y="{y:.1f}" '
+            f'<g><title>{escape(tooltip(name))}</title><rect class="{css}" x="{x:.1f}" y="{y:.1f}" '
             f'width="{wide:.1f}" height="{BOX_HEIGHT}" rx="6"/>'
         )
         self.text(x + wide / 2, y + BOX_HEIGHT / 2, text)
@@ -119,7 +119,7 @@ class Group:
         wide = 0.94 * width(text, 12) + width(up, 9)
         left = x - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
         self.add(
-            f'<g><title>{escape(visible(name))}</title><rect class="under" x="{left - 2:.1f}" '
+            f'<g><title>{escape(tooltip(name))}</title><rect class="under" x="{left - 2:.1f}" '
             f'y="{y - 8:.1f}" width="{wide + 4:.1f}" height="16" rx="4"/>'
         )
         if not up:

@@ -2,9 +2,38 @@
 
 import unicodedata
 
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.labels import Labels
+
 SIZE = 13  # of names, in pixels
 _JOINERS = "\u200c\u200d"  # invisible, but part of how some scripts are written
 _NARROW, _WIDE = set("iIjl.,:;'|!()[]{}ft r"), set("mwMW@%")
+
+
+class Caption(str):
+    """What is drawn for a name; the tooltip holds the name itself, behind a label if it has one."""
+
+    __slots__ = ("tip",)
+    tip: str
+
+    @classmethod
+    def of(cls, name: str, labels: Labels) -> "Caption":
+        """The label of a name, or how it reads without one."""
+        found, label = cls(labels.show(name)), labels.label(name)
+        found.tip = visible(name) if label is None else f"{visible(label)} ({visible(name)})"
+        return found
+
+
+def captions(fact: Fact, labels: Labels) -> Fact:
+    """The fact with what is drawn in the place of each name."""
+    s, r, o = (Caption.of(name, labels) for name in fact.primary)
+    pairs = ((Caption.of(a, labels), Caption.of(v, labels)) for a, v in fact.qualifiers)
+    return Fact(s, r, o, tuple(pairs))
+
+
+def tooltip(text: str) -> str:
+    """What shows when one points at a text."""
+    return text.tip if isinstance(text, Caption) else visible(text)
 
 
 def visible(name: str) -> str:

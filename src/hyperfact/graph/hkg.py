@@ -18,6 +18,8 @@ from hyperfact.graph.columns import Columns, Repeats, canonical, check_ids, used
 from hyperfact.graph.facts import Fact, Vocabulary, name_order
 from hyperfact.graph.fingerprints import digest_of, fact_hashes, name_hashes
 from hyperfact.graph.frames import frame_facts, make_frame
+from hyperfact.graph.label_texts import LabelTexts
+from hyperfact.graph.labels import Labels
 from hyperfact.graph.ragged import Ids, Places, group, offsets_of, owners_of
 
 __all__ = ["HKG", "Columns", "Splits", "union"]
@@ -205,6 +207,7 @@ class Splits(Mapping[str, HKG]):
 
     parts: Mapping[str, HKG]
     name: str = "dataset"
+    label_texts: LabelTexts = field(default_factory=LabelTexts, compare=False)
 
     def __post_init__(self) -> None:
         first = next(iter(self.parts.values()), None)
@@ -254,6 +257,16 @@ class Splits(Mapping[str, HKG]):
     def all(self) -> HKG:
         """Every fact of every split, once."""
         return union(*self.parts.values())
+
+    @cached_property
+    def labels(self) -> Labels:
+        """How the names are shown."""
+        return Labels(self.label_texts, self.entities, self.relations)
+
+    def with_labels(self, texts: LabelTexts) -> "Splits":
+        """The same facts; what these labels say goes before what the data says."""
+        used = texts.used_by(self.entities, self.relations)
+        return replace(self, label_texts=used.over(self.label_texts))
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} {len(part):,}" for name, part in self.parts.items())

@@ -6,8 +6,9 @@ from typing import Any, Literal, get_args, overload
 
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.labels import Labels
 from hyperfact.graph.ragged import Array
-from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, write_any
+from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, label_of, write_any
 
 Known = Literal["mark", "remove", "hide", "only"]
 
@@ -33,6 +34,7 @@ class Answer:
 
     rank: int  # place among the candidates, from 1; equal scores in the order of ids
     name: str
+    label: str  # how people read the name
     score: float
     probability: float  # over the candidates of this ranking
     where: tuple[str, ...]  # splits in which the fact stands
@@ -47,6 +49,7 @@ class Answer:
         return {
             "rank": self.rank,
             "name": self.name,
+            "label": self.label,
             "score": self.score,
             "probability": self.probability,
             "where": list(self.where),
@@ -60,6 +63,7 @@ class Answers(Sequence[Answer]):
 
     asked: ResolvedQuestion
     names: Vocabulary
+    labels: Labels
     ids: Array  # (answers,)
     ranks: Array  # (answers,)
     scores: Array  # (answers,)
@@ -74,6 +78,11 @@ class Answers(Sequence[Answer]):
     def question(self) -> AnyQuestion:
         """The question as it was asked."""
         return self.asked.question
+
+    @property
+    def label(self) -> str:
+        """The question as people read it."""
+        return label_of(self.question, self.labels)
 
     @property
     def notes(self) -> list[str]:
@@ -98,9 +107,11 @@ class Answers(Sequence[Answer]):
         if isinstance(place, slice):
             return [self[i] for i in range(len(self))[place]]
         i = range(len(self))[place]
+        name = self.names[int(self.ids[i])]
         return Answer(
             int(self.ranks[i]),
-            self.names[int(self.ids[i])],
+            name,
+            self.labels.show(name),
             float(self.scores[i]),
             float(self.probabilities[i]),
             self.where[i],
@@ -118,6 +129,7 @@ class Answers(Sequence[Answer]):
         """For JSON."""
         return {
             "question": write_any(self.question),
+            "label": self.label,
             "candidates": self.candidates,
             "calibrated": self.calibrated,
             "seen_shape": self.seen_shape,
@@ -126,10 +138,10 @@ class Answers(Sequence[Answer]):
         }
 
     def __repr__(self) -> str:
-        head = f"Answers({write_any(self.question)})"
+        head = f"Answers({self.label})"
         marks = [f" (known: {', '.join(a.where)})" if a.known else "" for a in self]
         rows = [
-            f"  {a.rank:>3}  {a.probability:.3f}  {a.name}{mark}"
+            f"  {a.rank:>3}  {a.probability:.3f}  {self.labels.full(a.name)}{mark}"
             for a, mark in zip(self, marks, strict=True)
         ]
         return "\n".join([head, *rows, *(f"  ({note})" for note in self.notes)])

@@ -140,6 +140,7 @@ def rank(
         Answers(
             questions[row],
             names,
+            knowledge.splits.labels,
             found,
             ranks,
             values,

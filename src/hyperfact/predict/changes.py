@@ -14,6 +14,7 @@ from typing import Literal as OneOf
 
 from hyperfact.errors import FactSyntaxError, UserError
 from hyperfact.graph.facts import name_of, show
+from hyperfact.graph.labels import Labels
 from hyperfact.graph.syntax import parse
 from hyperfact.predict.questions import AnyQuestion, RelationQuestion, write_any
 
@@ -27,6 +28,11 @@ class Change:
     action: OneOf["add", "remove", "set"]
     attribute: str
     value: str
+
+    def renamed(self, labels: Labels) -> "Change":
+        """The change by the names that are meant, where it has labels."""
+        attribute, value = labels.meant(self.attribute, "relation"), self.value
+        return replace(self, attribute=attribute, value=labels.meant(value, "entity"))
 
     def __str__(self) -> str:
         sign = {"add": "+ ", "remove": "- ", "set": ""}[self.action]

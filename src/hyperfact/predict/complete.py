@@ -28,6 +28,7 @@ class Proposal:
     """A fact that no split holds."""
 
     fact: Fact
+    label: str  # how people read the fact
     probability: float
     score: float
     question: str
@@ -37,6 +38,7 @@ class Proposal:
         """For JSON."""
         return {
             "fact": str(self.fact),
+            "label": self.label,
             "probability": self.probability,
             "score": self.score,
             "question": self.question,
@@ -109,7 +111,8 @@ def _new(answers: Answers) -> Iterator[Proposal]:
     text = write_any(answers.question)
     for answer in answers:
         fact = answers.question.answered(answer.name)
-        yield Proposal(fact, answer.probability, answer.score, text, answer.name)
+        label = answers.labels.fact(fact)
+        yield Proposal(fact, label, answer.probability, answer.score, text, answer.name)
 
 
 def _questions(predictor: Predictor, entity: str | None, relation: str | None) -> Table:
@@ -117,10 +120,10 @@ def _questions(predictor: Predictor, entity: str | None, relation: str | None) -
     train = predictor.knowledge.train
     rows = np.arange(len(train))
     if entity is not None:
-        e = predictor.entities.id(entity, "entity")
+        e = predictor.entities.id(predictor.labels.meant(entity, "entity"), "entity")
         rows = np.intersect1d(rows, train.rows_of_entity(e))
     if relation is not None:
-        r = predictor.relations.id(relation, "relation")
+        r = predictor.relations.id(predictor.labels.meant(relation, "relation"), "relation")
         rows = np.intersect1d(rows, train.rows_of_relation(r))
     queries = Queries.of(train, rows)
     if entity is not None:  # the entity itself stays

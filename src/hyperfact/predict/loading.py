@@ -67,6 +67,7 @@ def load_run(path: Path, *, splits: Splits | None, data_dir: Path | None) -> Loa
         kept = splits if splits is not None else load_data(config)
         check_facts(stored, kept)
         cache.keep_facts(kept)
+    kept = kept.with_labels(stored.labels)
     return LoadedRun(stored, config, kept, _scorer(stored, config, kept), cache)
 
 

@@ -8,16 +8,25 @@ from pathlib import Path
 import torch
 
 from hyperfact.config import ExperimentConfig
+from hyperfact.data.label_files import read_labels
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import Splits
+from hyperfact.graph.labels import Kind, Labels
 from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.answers import Answers, Known, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.candidates import FilteredRanking, ListRanking, Place, rank, scores_of
-from hyperfact.predict.fitting import Kind, fit_kind, kind_of
+from hyperfact.predict.fitting import Kind as Fitted
+from hyperfact.predict.fitting import fit_kind, kind_of
 from hyperfact.predict.knowledge import Knowledge
 from hyperfact.predict.loading import LoadedRun, load_run
-from hyperfact.predict.questions import AnyQuestion, QuestionIds, ResolvedQuestion, read_any
+from hyperfact.predict.questions import (
+    AnyQuestion,
+    QuestionIds,
+    ResolvedQuestion,
+    read_any,
+    renamed,
+)
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import Stored
 from hyperfact.runs.build import build, training_facts
@@ -53,11 +62,16 @@ class Predictor:
         self.config, self.splits, self.scorer = config, splits, scorer
         self.knowledge = Knowledge(splits, training_facts(config, splits))
         self._loaded, self._model = loaded, model
-        self._calibrations: dict[Kind, Calibration | None] = {}
+        self._calibrations: dict[Fitted, Calibration | None] = {}
 
     @classmethod
     def load(
-        cls, path: Path | str, *, splits: Splits | None = None, data_dir: Path | None = None
+        cls,
+        path: Path | str,
+        *,
+        splits: Splits | None = None,
+        data_dir: Path | None = None,
+        labels: Path | str | None = None,
     ) -> "Predictor":
         """Read a run directory.
 
@@ -65,9 +79,11 @@ class Predictor:
             path: The run directory.
             splits: Its facts, if they are loaded already.
             data_dir: Where benchmarks lie, if not where they lay then.
+            labels: A file with a label for each id, over those that the run has.
         """
         run = load_run(Path(path), splits=splits, data_dir=data_dir)
-        return cls(run.config, run.splits, scorer=run.scorer, loaded=run)
+        facts = run.splits if labels is None else run.splits.with_labels(read_labels(labels))
+        return cls(run.config, facts, scorer=run.scorer, loaded=run)
 
     @classmethod
     def of(cls, run: Run) -> "Predictor":
@@ -94,6 +110,11 @@ class Predictor:
         return self.splits.relations
 
     @property
+    def labels(self) -> Labels:
+        """How names are shown, and found by what they are called."""
+        return self.splits.labels
+
+    @property
     def stored(self) -> Stored | None:
         """What the run directory holds, if there is one."""
         return None if self._loaded is None else self._loaded.stored
@@ -113,7 +134,7 @@ class Predictor:
         self._loaded.load_into(model)
         return model.eval()
 
-    def calibration(self, kind: Kind = "entity") -> Calibration | None:
+    def calibration(self, kind: Fitted = "entity") -> Calibration | None:
         """From scores to probabilities, for one kind; fitted once, and kept with the run.
 
         None: there are too few validation facts that training did not see.
@@ -144,10 +165,12 @@ class Predictor:
         Raises:
             FactSyntaxError: Text that is no question.
             UnknownNameError: A name that the run does not know; says the nearest.
+            UserError: A label that several names have; says which.
         """
         if isinstance(question, ResolvedQuestion):
             return question
         read = read_any(question) if isinstance(question, str) else question
+        read = renamed(read, self.labels)
         return ResolvedQuestion.by_name(read, self.entities, self.relations)
 
     def ask(
@@ -223,8 +246,8 @@ class Predictor:
 
     def answer_id(self, ids: QuestionIds, name: str) -> int:
         """The id of a name of the kind that is asked for."""
-        kind = "relation" if ids.is_relation else "entity"
-        return self.knowledge.candidates_of(ids).id(name, kind)
+        kind: Kind = "relation" if ids.is_relation else "entity"
+        return self.knowledge.candidates_of(ids).id(self.labels.meant(name, kind), kind)
 
     def _calibration_of(self, ids: QuestionIds) -> Calibration | None:
         kind = kind_of(ids, self.knowledge)

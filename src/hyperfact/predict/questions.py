@@ -11,6 +11,7 @@ from hyperfact.errors import FactSyntaxError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.columns import Columns
 from hyperfact.graph.facts import Fact, Vocabulary, name_of, name_or_blank, show
+from hyperfact.graph.labels import Kind, Labels
 from hyperfact.graph.partial import PartialQueries
 from hyperfact.graph.queries import BLANK_ID, Queries, Question, entity_question
 from hyperfact.graph.ragged import Table, offsets_of
@@ -61,6 +62,29 @@ def write_any(question: AnyQuestion) -> str:
 
 def _shown(name: str | None) -> str:
     return BLANK if name is None else show(name)
+
+
+def renamed(question: AnyQuestion, labels: Labels) -> AnyQuestion:
+    """The question by the names that are meant, where it has labels.
+
+    Raises:
+        UserError: A label that several names have.
+    """
+
+    def name(text: str | None, kind: Kind) -> str | None:
+        return None if text is None else labels.meant(text, kind)
+
+    pairs = tuple((name(a, "relation"), name(v, "entity")) for a, v in question.qualifiers)
+    ends = (name(question.subject, "entity"), name(question.object, "entity"))
+    relation = name(question.relation, "relation")
+    # A blank stays where it is, so the kind of the question does too.
+    return type(question)(ends[0], relation, ends[1], pairs)  # type: ignore[arg-type]
+
+
+def label_of(question: AnyQuestion, labels: Labels) -> str:
+    """The question as people read it."""
+    primary = (question.subject, question.relation, question.object)
+    return labels.line(*primary, question.qualifiers)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ class RankMove:
     """Where an answer stood and stands; the rank counts from 1 and a rise is positive."""
 
     name: str
+    label: str  # how people read the name
     before: int
     probability_before: float
     after: int
@@ -44,6 +45,7 @@ class WhatIf:
         return {
             "before": write_any(self.before.question),
             "after": write_any(self.after.question),
+            "labels": {"before": self.before.label, "after": self.after.label},
             "seen_shape": self.after.seen_shape,
             "seen_role": self.after.seen_role,
             "moves": [move.as_dict() for move in self.moves],
@@ -73,7 +75,7 @@ def whatif(
         raise UserError("a what-if needs at least one change")
     asked = predictor.resolve(question)
     done = [read_change(change) if isinstance(change, str) else change for change in changes]
-    other = apply_changes(asked.question, done)
+    other = apply_changes(asked.question, [change.renamed(predictor.labels) for change in done])
     everyone = Request(len(predictor.entities) + len(predictor.relations), known, restrict_range)
     before, after = (predictor.answer([q], everyone)[0] for q in (asked, other))
     ids = dict.fromkeys([*before.ids[:k].tolist(), *after.ids[:k].tolist()])
@@ -81,7 +83,12 @@ def whatif(
         {i: p for p, i in enumerate(side.ids.tolist()) if i in ids} for side in (before, after)
     ]
     moves = [
-        RankMove(before.names[i], *_at(before, places[0].get(i)), *_at(after, places[1].get(i)))
+        RankMove(
+            before.names[i],
+            predictor.labels.show(before.names[i]),
+            *_at(before, places[0].get(i)),
+            *_at(after, places[1].get(i)),
+        )
         for i in ids
     ]
     moves.sort(key=lambda move: (move.after, move.before))

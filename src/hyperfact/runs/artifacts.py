@@ -3,6 +3,7 @@
     config.toml           the effective configuration
     entities.jsonl        a name a line, in the order of ids
     relations.jsonl
+    labels.tsv            how names are shown, if the data says so; written when the run begins
     weights.safetensors   parameters, and the representations that the encoder made with them
     metrics.json          results with their policy
     ranks-test.parquet    a row for each ranked query of a split (docs/reference/rank-table.md)
@@ -26,9 +27,11 @@ from safetensors.torch import save as bytes_of
 from torch import Tensor, nn
 
 from hyperfact.config import ExperimentConfig
+from hyperfact.data.label_files import FILE, parse_labels
 from hyperfact.errors import DataError, StorageError, UserError
 from hyperfact.graph.facts import Derived, Literal, Vocabulary
 from hyperfact.graph.hkg import Splits
+from hyperfact.graph.label_texts import LabelTexts
 from hyperfact.graph.ragged import Array
 from hyperfact.system.lock import LOCK_FILES
 from hyperfact.system.reading import check_name, parse_json, read_checked, read_inside
@@ -38,13 +41,9 @@ from hyperfact.system.writing import remove_leftovers, sha256, write_atomically
 FORMAT = 1
 VECTORS = "representations."  # tensors that are no parameters
 CONFIG, WEIGHTS, METRICS = "config.toml", "weights.safetensors", "metrics.json"
-ENTITIES, RELATIONS, LOG, MANIFEST = (
-    "entities.jsonl",
-    "relations.jsonl",
-    "log.jsonl",
-    "manifest.json",
-)
-RANKS, FAILURE = "ranks-{split}.parquet", "failure.json"
+ENTITIES, RELATIONS = "entities.jsonl", "relations.jsonl"
+LOG, MANIFEST = "log.jsonl", "manifest.json"
+RANKS, FAILURE, LABELS = "ranks-{split}.parquet", "failure.json", FILE
 _REQUIRED = (CONFIG, ENTITIES, RELATIONS, WEIGHTS, METRICS)
 _OURS = {MANIFEST, FAILURE, *LOCK_FILES}  # files that the manifest does not list
 _MANIFEST_LIMIT, _TEXT_LIMIT, _WEIGHTS_LIMIT = 2**24, 2**33, 2**40  # bytes
@@ -104,9 +103,13 @@ class RunWriter:
         """Write a text file."""
         write_atomically(self.path / name, text.encode("utf-8"))
 
+    def lines(self, name: str, lines: Iterable[str]) -> None:
+        """Write a text file line by line."""
+        self.text(name, "".join(line + "\n" for line in lines))
+
     def vocabulary(self, name: str, names: Vocabulary) -> None:
         """Write the names of a vocabulary."""
-        self.text(name, "".join(line + "\n" for line in _lines(names)))
+        self.lines(name, _lines(names))
 
     def weights(self, tensors: Mapping[str, Tensor]) -> None:
         """Write all tensors into one file."""
@@ -127,7 +130,7 @@ class RunWriter:
 
     def rewrite_log(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Put these lines in the place of the log."""
-        self.text(LOG, "".join(json.dumps(row) + "\n" for row in rows))
+        self.lines(LOG, map(json.dumps, rows))
 
     def finish(self, facts: Mapping[str, Any]) -> None:
         """Write the manifest: what the run was, and the checksum of every file."""
@@ -151,6 +154,7 @@ class Stored:
     tensors: Mapping[str, Tensor]
     metrics: Mapping[str, Any]
     manifest: Mapping[str, Any]
+    labels: LabelTexts
 
 
 def read_run(path: Path) -> Stored:
@@ -171,6 +175,7 @@ def read_run(path: Path) -> Stored:
         _tensors(path / WEIGHTS, contents[WEIGHTS]),
         parse_json(path / METRICS, contents[METRICS]),
         manifest,
+        parse_labels(path / LABELS, _text(path / LABELS, contents.get(LABELS, b""))),
     )
 
 
@@ -241,7 +246,7 @@ def _checked(path: Path, manifest: Mapping[str, Any]) -> Iterator[tuple[str, byt
         check_name(name, path / MANIFEST)
     if len({name.casefold() for name in files}) < len(files):
         raise DataError(f"{path / MANIFEST}: two names differ in case only")
-    for name in _REQUIRED:
+    for name in (*_REQUIRED, *({LABELS} & files.keys())):
         if name not in files:
             raise DataError(f"{path / MANIFEST}: does not list {name}")
         limit = _WEIGHTS_LIMIT if name == WEIGHTS else _TEXT_LIMIT

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from hyperfact.config import ExperimentConfig
+from hyperfact.data.label_files import label_lines
 from hyperfact.errors import CheckpointError, UserError
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs import artifacts
@@ -57,6 +58,8 @@ def run(
         with noting_failure(writer):
             setup = set_up(config, splits)
             writer.text(artifacts.CONFIG, config.to_toml(comments=meanings(config)))
+            if splits.label_texts:
+                writer.lines(artifacts.LABELS, label_lines(splits.label_texts))
             directory = Directory(writer, Checkpoints(out), setup, hold)
             directory.begin()
             return train_and_test(setup, record=directory, watch=watch, hold=hold)

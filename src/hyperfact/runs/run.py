@@ -180,4 +180,4 @@ def open_run(path: Path, *, splits: Splits | None = None, data_dir: Path | None 
     weights = {n: t for n, t in stored.tensors.items() if not n.startswith(artifacts.VECTORS)}
     artifacts.check_tensors(path / artifacts.WEIGHTS, weights, model)
     model.load_state_dict(weights)
-    return Run(config, splits, model)
+    return Run(config, splits.with_labels(stored.labels), model)

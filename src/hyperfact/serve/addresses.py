@@ -38,7 +38,8 @@ def frame(served: Served, here: str) -> dict[str, Any]:
     def page_of(name: str) -> str:
         return entity_address(home, name, entities.get(name))
 
-    return {"model": served.name, "home": home, "here": here, "page_of": page_of}
+    labels = served.predictor.labels
+    return {"model": served.name, "home": home, "here": here, "page_of": page_of, "labels": labels}
 
 
 def reason(error: Exception) -> str:

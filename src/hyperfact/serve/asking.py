@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from hyperfact.errors import UserError
 from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.labels import Kind, Labels
 from hyperfact.graph.queries import Question
 from hyperfact.graph.syntax import BLANK
 from hyperfact.predict import Predictor, RelationQuestion, write_any
@@ -102,9 +103,13 @@ class Field:
 
     name: str  # s, r, o, a1, v1, a2 …
     label: str
-    kind: str  # entity or relation
+    kind: Kind
     text: str = ""
     blank: bool = False
+
+    def by_label(self, labels: Labels) -> "Field":
+        """The same with the label of its name."""
+        return self if self.blank else replace(self, text=labels.typed(self.text, self.kind))
 
 
 @dataclass(frozen=True)
@@ -117,27 +122,29 @@ class Form:
     qualifiers: tuple[tuple[Field, Field], ...]
     spare: tuple[Field, Field]  # for one more qualifier
 
+    def by_labels(self, labels: Labels) -> "Form":
+        """The same with labels in place of names, as far as they can be read back."""
+        s, r, o = (one.by_label(labels) for one in (self.subject, self.relation, self.object))
+        pairs = [(a.by_label(labels), v.by_label(labels)) for a, v in self.qualifiers]
+        return Form(s, r, o, tuple(pairs), self.spare)
 
-def form_of(question: AnyQuestion | None) -> Form:
-    """The fields that hold this question; without one the object is blank."""
+
+def form_of(question: AnyQuestion | None, labels: Labels | None = None) -> Form:
+    """The fields that hold this question, by labels; without one the object is blank."""
     if question is None:
         names: Sequence[str | None] = ("", "", None)
         pairs: Sequence[tuple[str | None, str | None]] = ()
     else:
         names, pairs = (question.subject, question.relation, question.object), question.qualifiers
-    subject, relation, obj = (
-        _field(*head, text)
-        for head, text in zip(
-            (("s", "subject", "entity"), ("r", "relation", "relation"), ("o", "object", "entity")),
-            names,
-            strict=True,
-        )
-    )
+    subject = _field("s", "subject", "entity", names[0])
+    relation = _field("r", "relation", "relation", names[1])
+    obj = _field("o", "object", "entity", names[2])
     rows = [_row(i, a, v) for i, (a, v) in enumerate(pairs, start=1)]
-    return Form(subject, relation, obj, tuple(rows), _row(len(rows) + 1, "", ""))
+    form = Form(subject, relation, obj, tuple(rows), _row(len(rows) + 1, "", ""))
+    return form if labels is None else form.by_labels(labels)
 
 
-def _field(name: str, label: str, kind: str, text: str | None) -> Field:
+def _field(name: str, label: str, kind: Kind, text: str | None) -> Field:
     return Field(name, label, kind, text or "", blank=text is None)
 
 
@@ -171,33 +178,32 @@ def question_of_form(params: Mapping[str, str], predictor: Predictor) -> str:
     """
     blank = params.get("blank", "o")
 
-    def name(field: str, label: str, names: Vocabulary) -> str | None:
+    vocabularies = {"entity": predictor.entities, "relation": predictor.relations}
+
+    def name(field: str, label: str, kind: Kind) -> str | None:
         if field == blank:
             return None
-        text = params.get(field, "")
+        text, names = params.get(field, ""), vocabularies[kind]
         if text not in names and not text.strip():
             raise UserError(f"the {label} is empty; fill it in, or put the blank there")
-        return _known(text, names)
+        known = _known(text, names)
+        return names[known] if known is not None else predictor.labels.meant(text.strip(), kind)
 
-    entities, relations = predictor.entities, predictor.relations
-    subject, relation = name("s", "subject", entities), name("r", "relation", relations)
-    obj = name("o", "object", entities)
+    subject, relation = name("s", "subject", "entity"), name("r", "relation", "relation")
+    obj = name("o", "object", "entity")
     pairs: list[tuple[str | None, str | None]] = []
     for i in range(1, QUALIFIERS + 1):
         fields = (f"a{i}", f"v{i}")
         if blank in fields or any(params.get(field, "").strip() for field in fields):
-            attribute = name(fields[0], f"attribute of qualifier {i}", relations)
-            pairs.append((attribute, name(fields[1], f"value of qualifier {i}", entities)))
+            attribute = name(fields[0], f"attribute of qualifier {i}", "relation")
+            pairs.append((attribute, name(fields[1], f"value of qualifier {i}", "entity")))
     return write_any(question_of(subject, relation, obj, tuple(pairs)))
 
 
-def _known(text: str, names: Vocabulary) -> str:
-    """The name in the vocabulary that a person meant, else the text as it is."""
-    for guess in (text, text.strip()):
-        found = names.get(guess)
-        if found is not None:
-            return names[found]
-    return text.strip()
+def _known(text: str, names: Vocabulary) -> int | None:
+    """The name in the vocabulary that a person wrote, if it is one."""
+    found = names.get(text)
+    return names.get(text.strip()) if found is None else found
 
 
 def question_of(

@@ -6,7 +6,7 @@ import io
 from hyperfact.serve.asking import State
 from hyperfact.serve.opened import Served
 
-_COLUMNS = ("rank", "answer", "probability", "score", "known_in")
+_COLUMNS = ("rank", "answer", "label", "probability", "score", "known_in")
 _STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -24,7 +24,8 @@ def answers_csv(served: Served, state: State) -> bytes:
     writer.writerow(_COLUMNS)
     for a in found:
         numbers = (f"{a.probability:.6f}", f"{a.score:.6f}")
-        writer.writerow((a.rank, harmless(a.name), *numbers, " ".join(a.where)))
+        names = (harmless(a.name), harmless(a.label))
+        writer.writerow((a.rank, *names, *numbers, " ".join(a.where)))
     return ("\ufeff" + text.getvalue()).encode("utf-8", "replace")
 
 

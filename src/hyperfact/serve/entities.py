@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hyperfact.draw.svg import Picture, picture
+from hyperfact.draw.text import Caption, captions
 from hyperfact.draw.views import hyperedge
 from hyperfact.errors import UserError
 from hyperfact.graph.facts import Fact
@@ -105,7 +106,8 @@ def _number(served: Served, params: Mapping[str, str]) -> int:
         return int(text)
     if not params.get("name") and "" not in served.predictor.entities:
         raise UserError("which entity? search for its name")
-    return served.predictor.entities.id(params.get("name", ""), "entity")
+    name = served.predictor.labels.meant(params.get("name", ""), "entity")
+    return served.predictor.entities.id(name, "entity")
 
 
 def _offset(text: str) -> int:
@@ -120,7 +122,12 @@ def _drawings(served: Served, name: str) -> list[Picture]:
     _, firsts = np.unique(near.columns.relation, return_index=True)
     rows = list(dict.fromkeys([*sorted(firsts.tolist()), *range(min(len(near), _DRAWN))]))[:_DRAWN]
     facts = [near[row] for row in rows]
-    return [picture(hyperedge(fact, lit=name), str(fact), styled=False) for fact in facts]
+    labels = served.predictor.labels
+    lit = Caption.of(name, labels)
+    return [
+        picture(hyperedge(captions(fact, labels), lit=lit), labels.fact(fact), styled=False)
+        for fact in facts
+    ]
 
 
 def _links(fact: Fact, home: str) -> dict[str, str]:

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from hyperfact.errors import StorageError, UnknownNameError, UserError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.labels import Kind
 from hyperfact.graph.ragged import Array, owners_of, places_of
 from hyperfact.predict import Predictor
 
-Kind = Literal["entity", "relation"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -25,6 +25,7 @@ class FoundName:
     """A name and the number of facts in which it stands."""
 
     name: str
+    label: str  # how people read the name, and may type it
     facts: int
 
 
@@ -60,10 +61,14 @@ class Served:
 
     def search(self, kind: Kind, text: str, limit: int) -> list[FoundName]:
         """Names that begin so, that have such a word, or that are alike; frequent ones first."""
-        names = self.splits.entities if kind == "entity" else self.splits.relations
         counts = self._counts[kind]
-        ids = names.search.search(text, limit, weights=counts)
-        return [FoundName(names[i], int(counts[i])) for i in ids]
+        ids = self.splits.labels.search(kind).search(text, limit, weights=counts)
+        return self._found(kind, counts, ids)
+
+    def _found(self, kind: Kind, counts: Array, ids: Sequence[int]) -> list[FoundName]:
+        names = self.splits.entities if kind == "entity" else self.splits.relations
+        typed = self.splits.labels.typed
+        return [FoundName(names[i], typed(names[i], kind), int(counts[i])) for i in ids]
 
     def facts_of(
         self, entity: str, offset: int, limit: int, *, relation: str | None = None
@@ -73,8 +78,11 @@ class Served:
         Raises:
             UnknownNameError: There is no such entity, or no such relation.
         """
-        e = self.splits.entities.id(entity, "entity")
-        r = None if relation is None else self.splits.relations.id(relation, "relation")
+        splits, labels = self.splits, self.splits.labels
+        e = splits.entities.id(labels.meant(entity, "entity"), "entity")
+        r = None
+        if relation is not None:
+            r = splits.relations.id(labels.meant(relation, "relation"), "relation")
         found: list[tuple[str, Fact]] = []
         total = 0
         for split, part in self.splits.items():
@@ -93,14 +101,14 @@ class Served:
             UnknownNameError: There is no such relation.
         """
         names = self.splits.relations
-        r = names.id(relation, "relation")
+        r = names.id(self.splits.labels.meant(relation, "relation"), "relation")
         counts = np.zeros(len(names), dtype=np.int64)
         for part in self.splits.values():
             c = part.columns
             places = places_of(c.offsets, np.flatnonzero(c.relation == r))
             counts += np.bincount(c.attributes[places], minlength=len(names))
         order = np.argsort(-counts, kind="stable")
-        return [FoundName(names[i], int(counts[i])) for i in order[: (counts > 0).sum()].tolist()]
+        return self._found("relation", counts, order[: (counts > 0).sum()].tolist())
 
     def card(self) -> dict[str, Any]:
         """What the run is, and how well it did."""
@@ -127,12 +135,15 @@ class Models(Mapping[str, Served]):
         self._served = {n: Served(n, p, self.lock) for n, p in predictors.items()}
 
     @classmethod
-    def load(cls, runs: Sequence[str], *, data_dir: Path | None = None) -> "Models":
+    def load(
+        cls, runs: Sequence[str], *, data_dir: Path | None = None, labels: Path | None = None
+    ) -> "Models":
         """Load runs.
 
         Args:
             runs: Directories, each as `PATH` or `NAME=PATH`.
             data_dir: Where benchmarks lie, if not where they lay then.
+            labels: A file with a label for each id, for every run.
 
         Raises:
             UserError: A run that cannot be read, or a name that is no name or stands twice.
@@ -143,7 +154,7 @@ class Models(Mapping[str, Served]):
             if name in paths:
                 raise UserError(f"two runs are called {name!r}; give one a name: NAME={path}")
             paths[name] = path
-        return cls({name: _load(path, data_dir) for name, path in paths.items()})
+        return cls({name: _load(path, data_dir, labels) for name, path in paths.items()})
 
     def __getitem__(self, name: str) -> Served:
         return self._served[name]
@@ -175,9 +186,9 @@ def _named(text: str) -> tuple[str, Path]:
     return name, path
 
 
-def _load(path: Path, data_dir: Path | None) -> Predictor:
+def _load(path: Path, data_dir: Path | None, labels: Path | None) -> Predictor:
     try:
-        return Predictor.load(path, data_dir=data_dir)
+        return Predictor.load(path, data_dir=data_dir, labels=labels)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
     except StorageError as error:

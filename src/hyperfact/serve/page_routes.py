@@ -105,7 +105,7 @@ def ask(request: Request, served: Served) -> Response:
             state = state.asking(question_of_form(one, served.predictor))
             return RedirectResponse(state.at(home), status_code=303)
         if "add_a" in one or "add_v" in one:
-            state = changed_by_form(state, one)
+            state = changed_by_form(served, state, one)
             return RedirectResponse(state.at(home), status_code=303)
         return page("ask.html", **ask_view(served, state))
     except UserError as error:

@@ -5,7 +5,6 @@ and mediators together. Which of two mirrored maps is drawn is a convention, so 
 always the same.
 """
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -28,6 +27,7 @@ class Point:
     kind: str  # entity or mediator
     x: float
     y: float
+    label: str  # how people read the name
     group: str  # the primary relation; of an entity the one it has most often a part in
 
 
@@ -73,16 +73,17 @@ def _project(predictor: Predictor) -> Projection:
     flat, explained = principal(both)
     groups = [predictor.relations[r] for r in relation[chosen].tolist()]
     groups += [predictor.relations[r] for r in train.columns.relation[rows].tolist()]
-    names = [predictor.entities[i] for i in chosen.tolist()]
-    names += [str(train[row]) for row in rows.tolist()]
+    names, facts = [predictor.entities[i] for i in chosen.tolist()], [train[row] for row in rows]
+    labels = [*map(predictor.labels.show, names), *map(predictor.labels.fact, facts)]
+    texts = [*map(str, names), *map(str, facts)]
     kinds = ["entity"] * len(chosen) + ["mediator"] * len(rows)
-    points = tuple(_points(names, kinds, flat, groups))
+    points = tuple(
+        Point(text, kind, round(x, 4), round(y, 4), label, str(group))
+        for text, kind, (x, y), label, group in zip(
+            texts, kinds, flat.tolist(), labels, groups, strict=True
+        )
+    )
     return Projection(points, len(predictor.entities) + there, explained)
-
-
-def _points(names: list[str], kinds: list[str], flat: Array, groups: list[str]) -> Iterator[Point]:
-    for name, kind, (x, y), group in zip(names, kinds, flat.tolist(), groups, strict=True):
-        yield Point(str(name), kind, round(x, 4), round(y, 4), str(group))
 
 
 def _main_relations(train: HKG) -> tuple[Array, Array]:

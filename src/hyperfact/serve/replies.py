@@ -32,9 +32,10 @@ class ModelList(TypedDict):
 
 
 class FoundName(TypedDict):
-    """A name and the number of its facts."""
+    """A name, how people read it, and the number of its facts."""
 
     name: str
+    label: str
     facts: int
 
 
@@ -59,6 +60,7 @@ class FactRow(TypedDict):
     qualifiers: list[tuple[str, str]]
     split: str
     text: str
+    label: str
 
 
 class FactList(TypedDict):
@@ -73,6 +75,7 @@ class AnswerRow(TypedDict):
 
     rank: int
     name: str
+    label: str
     score: float
     probability: float
     where: list[str]
@@ -83,6 +86,7 @@ class AnswerList(TypedDict):
     """The answers to a question."""
 
     question: str
+    label: str
     candidates: int
     calibrated: bool
     seen_shape: bool
@@ -95,6 +99,7 @@ class PartRow(TypedDict):
 
     part: str
     text: str
+    label: str
     how: str
     score: float
     rank: float
@@ -106,13 +111,17 @@ class SupportRow(TypedDict):
     """A training fact near an answer."""
 
     fact: str
+    label: str
     nearness: float
     shared: list[str]
     effect: float | None
 
 
 #: A path from a known entity to the answer; `from` is a word of Python, so no class can name it.
-PathRow = TypedDict("PathRow", {"from": str, "to": str, "through": list[str], "facts": list[str]})
+PathRow = TypedDict(
+    "PathRow",
+    {"from": str, "to": str, "through": list[str], "facts": list[str], "labels": list[str]},
+)
 
 
 class ExplanationReply(TypedDict):
@@ -120,6 +129,7 @@ class ExplanationReply(TypedDict):
 
     question: str
     answer: str
+    label: str
     rank: float
     candidates: int
     score: float
@@ -135,6 +145,7 @@ class MoveRow(TypedDict):
     """Where an answer stood and stands."""
 
     name: str
+    label: str
     before: int
     probability_before: float
     after: int
@@ -147,6 +158,7 @@ class WhatIfReply(TypedDict):
 
     before: str
     after: str
+    labels: dict[str, str]
     seen_shape: bool
     seen_role: bool
     moves: list[MoveRow]
@@ -156,6 +168,7 @@ class ProposalRow(TypedDict):
     """A fact that no split holds, and the question that it answers."""
 
     fact: str
+    label: str
     probability: float
     score: float
     question: str
@@ -197,6 +210,7 @@ class MapPoint(TypedDict):
     kind: str
     x: float
     y: float
+    label: str
     group: str
 
 

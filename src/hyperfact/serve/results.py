@@ -76,7 +76,7 @@ def ask_view(served: Served, state: State) -> dict[str, Any]:
     chips = _chips(question, state, home_of(served.name))
     return {
         **view,
-        "form": form_of(question),
+        "form": form_of(question, served.predictor.labels),
         "found": found,
         "rows": _rows(served, state, found, moves, why),
         "moves": moves,
@@ -112,12 +112,13 @@ def refused_view(
     }
 
 
-def changed_by_form(state: State, params: Mapping[str, str]) -> State:
+def changed_by_form(served: Served, state: State, params: Mapping[str, str]) -> State:
     """The state with the qualifier that the form of the what-if adds."""
     attribute, value = (params.get(key, "").strip() for key in ("add_a", "add_v"))
     if not attribute or not value:
         raise UserError("a qualifier needs an attribute and a value")
-    return state.changed((*state.changes, str(Change("add", attribute, value))))
+    change = Change("add", attribute, value).renamed(served.predictor.labels)
+    return state.changed((*state.changes, str(change)))
 
 
 def _frame(served: Served, state: State) -> dict[str, Any]:
@@ -246,5 +247,5 @@ def _attributes(served: Served, question: AnyQuestion) -> list[str]:
     if question.relation is None:
         return []
     used = {attribute for attribute, _ in question.qualifiers}
-    names = [found.name for found in served.attributes_of(question.relation)]
-    return [name for name in names if name not in used][:_SUGGESTED]
+    found = served.attributes_of(question.relation)
+    return [one.label for one in found if one.name not in used][:_SUGGESTED]

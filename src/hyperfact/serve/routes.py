@@ -95,6 +95,7 @@ class Api:
                 "qualifiers": [list(pair) for pair in fact.qualifiers],
                 "split": split,
                 "text": str(fact),
+                "label": served.predictor.labels.fact(fact),
             }
             for split, fact in facts
         ]
@@ -210,7 +211,7 @@ async def _body(shape: type[Shape], request: Http) -> Shape:
 
 
 def _found(found: Sequence[FoundName]) -> list[dict[str, Any]]:
-    return [{"name": one.name, "facts": one.facts} for one in found]
+    return [{"name": one.name, "label": one.label, "facts": one.facts} for one in found]
 
 
 def _json(value: Any) -> Response:

@@ -30,6 +30,7 @@ class Settings:
     at_once: int = 64  # requests in work
     quiet: bool = False
     data_dir: Path | None = None
+    labels: Path | None = None  # what names are called, for every run
 
 
 def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) -> None:
@@ -54,7 +55,7 @@ def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) 
             "there is no password and no encryption"
         )
     with listen(settings.host, settings.port) as bound:
-        models = Models.load(runs, data_dir=settings.data_dir)
+        models = Models.load(runs, data_dir=settings.data_dir, labels=settings.labels)
         _raise_file_limit()
         sys.setswitchinterval(_SWITCH)
         asyncio.run(_answer(models, bound, settings, tell))

@@ -40,7 +40,7 @@ def test_predict_prints_a_table_and_json(path: str, capsys: pytest.CaptureFixtur
     assert found["question"] == QUESTION
     assert [a["name"] for a in found["answers"]] == [a.name for a in single]
     assert set(found["answers"][0]) == {
-        *("rank", "name", "score", "probability", "known", "where"),
+        *("rank", "name", "label", "score", "probability", "known", "where"),
     }
 
 

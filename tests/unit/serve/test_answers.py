@@ -67,7 +67,7 @@ def test_names_are_found(port: int, predictor: Predictor) -> None:
         rows = [part.rows_of_entity(one["name"]) for part in predictor.splits.values()]
         assert one["facts"] == sum(map(len, rows))
     found = get(port, "/api/models/league/search?q=lifes%20in&kind=relation").json()["names"]
-    assert found[0] == {"name": "lives in", "facts": 64}
+    assert found[0] == {"name": "lives in", "label": "lives in", "facts": 64}
 
 
 def test_facts_are_listed_in_pages(port: int, predictor: Predictor) -> None:

@@ -16,6 +16,12 @@ class Finding:
     of: int
     where: str = ""  # the split or splits; empty for the whole dataset
     examples: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # the examples as people read them, where that is not the same
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The examples as people read them."""
+        return self.labels or self.examples
 
     @property
     def id(self) -> str:
@@ -56,6 +62,7 @@ class Finding:
             "sentence": self.sentence,
             "reason": self.kind.reason,
             "examples": list(self.examples),
+            "labels": list(self.shown),
         }
 
 

@@ -114,14 +114,16 @@ def _rules(view: View, kind: str, rules: Rules, total: int) -> Finding:
     there, back = (_codes(a, b, len(names)) for a, b in rules.both_ways())
     rules = rules.take((there <= back) | ~np.isin(back, there))
     order = np.lexsort((rules.second, rules.first, -rules.support))[: view.examples]
-    texts = [
-        f"{show(names[first])} -> {show(names[second])}: {percent(share)} of {support:,} pairs"
-        for first, second, share, support in zip(
-            *(a[order].tolist() for a in (rules.first, rules.second, rules.share, rules.support)),
-            strict=True,
-        )
-    ]
-    return view.of_texts(kind, texts, total, count=count)
+    parts = (rules.first, rules.second, rules.share, rules.support)
+    rows = list(zip(*(part[order].tolist() for part in parts), strict=True))
+    texts, labels = (
+        [
+            f"{look(names[first])} -> {look(names[second])}: {percent(share)} of {support:,} pairs"
+            for first, second, share, support in rows
+        ]
+        for look in (show, view.splits.labels.field)
+    )
+    return view.of_texts(kind, texts, total, count=count, labels=labels)
 
 
 def _told(view: View, backward: Rules, forward: Rules) -> Iterator[Finding]:

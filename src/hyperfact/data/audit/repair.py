@@ -1,7 +1,7 @@
 """A dataset without its leaks: what is taken out, from where, and for which reason."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,7 @@ def clean(splits: Splits, *, drop_twins: bool = False) -> Cleaned:
     parts = {name: part.select(keep[view.rows(name)]) for name, part in splits.items()}
     _refuse_empty(splits, parts)
     lost = tuple(row for row in removed if row.count)
-    return Cleaned(Splits(parts, splits.name), lost)
+    return Cleaned(replace(splits, parts=parts), lost)
 
 
 def _steps(view: View, keep: Mask, *, drop_twins: bool) -> Iterator[tuple[str, str, Mask]]:

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from hyperfact.data.audit.findings import Finding
 from hyperfact.data.audit.kinds import KINDS
-from hyperfact.graph.facts import show
+from hyperfact.graph.facts import Fact, show
 from hyperfact.graph.hkg import HKG, Columns, Splits
 from hyperfact.graph.ragged import Array, Places, Table, group, offsets_of, owners_of
+from hyperfact.graph.syntax import quote
 
 Mask = NDArray[np.bool_]
 
@@ -84,30 +85,35 @@ class View:
             mask[self.rows(split)] = True
         return mask
 
-    def fact(self, row: int) -> str:
-        """A fact as people write it."""
+    def fact(self, row: int) -> Fact:
+        """The fact of a row."""
         at = int(np.searchsorted(self.starts, row, side="right")) - 1
         part: HKG = list(self.splits.values())[at]
-        return str(part[row - int(self.starts[at])])
+        return part[row - int(self.starts[at])]
 
     # -- findings ---------------------------------------------------------------------------------
 
     def of_facts(self, kind: str, rows: Mask, of: int, where: str = "") -> Finding:
         """A finding about these rows."""
         found = np.flatnonzero(rows)
-        texts = tuple(self.fact(row) for row in found[: self.examples].tolist())
-        return Finding(KINDS[kind], len(found), of, where, texts)
+        facts = [self.fact(row) for row in found[: self.examples].tolist()]
+        labels = tuple(map(self.splits.labels.fact, facts))
+        return Finding(KINDS[kind], len(found), of, where, tuple(map(str, facts)), labels)
 
     def of_names(
         self, kind: str, ids: Array, names: Sequence[str], *, of: int, where: str = ""
     ) -> Finding:
         """A finding about these entities or relations."""
-        texts = tuple(show(names[i]) for i in ids[: self.examples].tolist())
-        return Finding(KINDS[kind], len(ids), of, where, texts)
+        some = [names[i] for i in ids[: self.examples].tolist()]
+        labels = tuple(quote(self.splits.labels.full(name)) for name in some)
+        return Finding(KINDS[kind], len(ids), of, where, tuple(map(show, some)), labels)
 
-    def of_texts(self, kind: str, texts: Sequence[str], of: int, *, count: int) -> Finding:
+    def of_texts(
+        self, kind: str, texts: Sequence[str], of: int, *, count: int, labels: Sequence[str] = ()
+    ) -> Finding:
         """A finding whose examples are written already."""
-        return Finding(KINDS[kind], count, of, "", tuple(texts[: self.examples]))
+        some = (tuple(part[: self.examples]) for part in (texts, labels))
+        return Finding(KINDS[kind], count, of, "", *some)
 
 
 def among(numbers: Places, rows: Mask) -> Mask:

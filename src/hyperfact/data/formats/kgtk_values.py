@@ -8,10 +8,10 @@ KGTK text. `!` marks a literal that KGTK has no kind for.
 import re
 from collections.abc import Callable, Mapping
 
-from hyperfact.data.formats.literal_forms import Form, form_of
 from hyperfact.data.formats.wikidata_values import XSD
 from hyperfact.graph import reserved
 from hyperfact.graph.facts import Derived, Literal
+from hyperfact.graph.literal_forms import Form, form_of
 from hyperfact.system.source import Fault
 
 _ENTITY_URL = "http://www.wikidata.org/entity/"

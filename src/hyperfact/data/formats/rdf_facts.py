@@ -14,6 +14,7 @@ from hyperfact.data.builder import FactBuilder
 from hyperfact.graph import rdf_terms as rdf_names
 from hyperfact.graph import reserved
 from hyperfact.graph.facts import Literal
+from hyperfact.graph.label_texts import LABEL_PROPERTIES
 from hyperfact.graph.ragged import Ids, Places, Table, group, offsets_of
 
 _NAMES = (rdf_names.SUBJECT, rdf_names.PREDICATE, rdf_names.OBJECT)
@@ -93,6 +94,7 @@ class Triples:
     def finish(self, path: str) -> None:
         """Give the facts to the builder."""
         rows = np.stack([_ids(self._s), _ids(self._r), _ids(self._o)], axis=1)  # (triples, 3)
+        self._collect_labels(rows)
         rows = rows[self._standard(rows)]
         node = _ids(self._node)
         reified = np.stack([_ids(self._rs), _ids(self._rr), _ids(self._ro)], axis=1)
@@ -106,6 +108,14 @@ class Triples:
         pointers = np.concatenate([rows[~base, 2], reified[:, 2], pairs[:, 2]])
         self._warn(path, unasserted, int(reifier[pointers].sum()))
         self._build(rows[~base], node, reified, pairs)
+
+    def _collect_labels(self, rows: Ids) -> None:
+        """Labels are facts like others, and how their subjects are shown."""
+        for place, iri in enumerate(LABEL_PROPERTIES):
+            if iri in self._relations:
+                found = rows[rows[:, 1] == self._relations[iri]]
+                for s, _, o in found.tolist():
+                    self._builder.labels.add_literal(self._names[s], self._names[o], place=place)
 
     def _build(self, bare: Ids, node: Ids, reified: Ids, pairs: Ids) -> None:
         pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]

@@ -102,9 +102,11 @@ def read_stream(source: Source, builder: FactBuilder, format: str) -> None:
     add = QuadReader(triples, terms).add
     kind, place, feed = getattr(terms.ox.RdfFormat, format), -1, Feed(source)
     try:
-        for place, quad in enumerate(terms.ox.parse(input=feed, format=kind)):
+        parser = terms.ox.parse(input=feed, format=kind)
+        for place, quad in enumerate(parser):
             add(quad, place)
         place = -1
+        builder.labels.prefixes.update(parser.prefixes)
         triples.finish(str(source.path))
     except SyntaxError as error:
         line = min(error.lineno or 1, max(feed.line, 1))  # the end is not a line of its own

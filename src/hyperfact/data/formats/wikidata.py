@@ -2,7 +2,7 @@
 
 A dump (an array with an entity on each line), an entity a line, or one document `{"entities": …}`.
 Deprecated statements, values that are unknown or said not to exist, and values of unknown types are
-left out and counted; references, labels and sitelinks are not facts.
+left out and counted; references and sitelinks are not facts, labels tell how names are shown.
 """
 
 import json
@@ -28,6 +28,7 @@ _DOCUMENT = re.compile(r'\s*\{\s*(?:"(?:entities|success)"\s*:.*)?', re.DOTALL)
 _ENTITIES = re.compile(r'\s*\{\s*(?:"success"\s*:\s*1\s*,\s*)?"entities"\s*:\s*\{')
 _TYPE = re.compile(r'[{,]\s*"type"\s*:\s*"(?:item|property|lexeme|form|sense|mediainfo)"')
 _ID = re.compile(r'[{,]\s*"id"\s*:\s*"[QPLM][1-9]')
+_LABELS = ("labels", "lemmas", "representations", "glosses")  # of items, lexemes, forms, senses
 _RANKS = ("preferred", "normal", "deprecated")
 _NOTES = {
     "deprecated": "deprecated statements are left out",
@@ -40,7 +41,7 @@ _NOTES = {
 
 class _Reader:
     def __init__(self, builder: FactBuilder):
-        self._add = builder.add
+        self._add, self._labels = builder.add, builder.labels
         self.left_out = Counter[str]()
 
     def entity(self, entity: object) -> None:
@@ -53,12 +54,21 @@ class _Reader:
             return
         if not isinstance(name, str) or not ENTITY.fullmatch(name):
             raise Fault(f"expected an entity with an id like Q42, got {name!r}"[:200])
+        self._label(name, entity)
         claims = entity["claims"] if "claims" in entity else entity.get("statements")
         for key, statements in _groups(claims, "claims"):
             for statement in statements:
                 self._statement(name, key, statement)
         for part in (*_list(entity, "forms"), *_list(entity, "senses")):
             self.entity(part)
+
+    def _label(self, name: str, entity: Mapping[str, Any]) -> None:
+        """Labels are no facts, so that one of an unknown form is let be."""
+        groups = (entity[key] for key in _LABELS if isinstance(entity.get(key), dict))
+        for language, term in dict(next(groups, {})).items():
+            text = term.get("value") if isinstance(term, dict) else term
+            if isinstance(text, str):
+                self._labels.add(name, text, language)
 
     def _statement(self, subject: str, key: str, statement: object) -> None:
         if not isinstance(statement, dict):

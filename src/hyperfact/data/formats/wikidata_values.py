@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hyperfact.data.formats.literal_forms import Form, form_of
 from hyperfact.graph.facts import Literal
+from hyperfact.graph.literal_forms import Form, form_of
 from hyperfact.system.source import Fault
 
 ENTITY = re.compile(r"[QPEM][1-9]\d*|L[1-9]\d*(?:-[FS][1-9]\d*)?", re.ASCII)

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hyperfact.graph.labels import Labels
 from hyperfact.predict.answers import Request
 from hyperfact.predict.candidates import Place, scores_of
 from hyperfact.predict.explain.parts import Part, parts_of
@@ -23,6 +24,7 @@ class Explanation:
 
     question: AnyQuestion
     answer: str
+    labels: Labels  # how people read these names
     place: Place  # the same as in the list of answers
     parts: tuple[Part, ...]  # those that matter most first
     support: tuple[Support, ...]  # nearest first; by effect where it was measured
@@ -35,10 +37,11 @@ class Explanation:
         return {
             "question": write_any(self.question),
             "answer": self.answer,
+            "label": self.labels.show(self.answer),
             **asdict(self.place),
             "parts": [part.as_dict() for part in self.parts],
-            "support": [support.as_dict() for support in self.support],
-            "paths": [path.as_dict() for path in self.paths],
+            "support": [support.as_dict(self.labels) for support in self.support],
+            "paths": [path.as_dict(self.labels) for path in self.paths],
             "approximate": self.approximate,
             "note": self.note,
         }
@@ -75,7 +78,8 @@ def explain(
         support = tuple(sorted(support, key=lambda s: s.effect or 0.0))
     return Explanation(
         asked.question,
-        answer,
+        predictor.knowledge.candidates_of(ids)[candidate],
+        predictor.labels,
         place,
         parts_of(predictor, ids, ranking, place),
         support,

@@ -28,6 +28,7 @@ class Part:
 
     part: str  # subject, relation, object, qualifier
     text: str
+    label: str  # how people read the text
     how: str  # dropped, replaced by the mean, or only the prior left
     score: float  # of the answer without this part
     rank: float  # likewise
@@ -51,19 +52,22 @@ def parts_of(
         whole: Where it stands with all parts.
     """
     found = []
-    for part, text, how, scores in _left_out(predictor, ids):
+    for part, names, how, scores in _left_out(predictor, ids):
         place = ranking.place(scores)
+        text, label = (" = ".join(map(look, names)) for look in (show, predictor.labels.field))
         change = float(
             np.log(max(place.probability, 1e-30)) - np.log(max(whole.probability, 1e-30))
         )
         found.append(
-            Part(part, text, how, place.score, place.rank, place.score - whole.score, change)
+            Part(part, text, label, how, place.score, place.rank, place.score - whole.score, change)
         )
     return tuple(sorted(found, key=lambda p: p.log_probability_change))
 
 
-def _left_out(predictor: Predictor, ids: QuestionIds) -> Iterator[tuple[str, str, str, Tensor]]:
-    """Kind, text and manner of each part, and the scores without it."""
+def _left_out(
+    predictor: Predictor, ids: QuestionIds
+) -> Iterator[tuple[str, tuple[str, ...], str, Tensor]]:
+    """Kind, names and manner of each part, and the scores without it."""
     means, knowledge = predictor.scorer.with_means(), predictor.knowledge
     e, r = predictor.entities, predictor.relations
     for slot, kind in enumerate(("subject", "object")):
@@ -71,20 +75,19 @@ def _left_out(predictor: Predictor, ids: QuestionIds) -> Iterator[tuple[str, str
             entities = list(ids.entities)
             entities[slot] = len(e)  # the row of the mean
             without = QuestionIds(tuple(entities), ids.relations)
-            text = show(e[ids.entities[slot]])
+            names = (e[ids.entities[slot]],)
             if ids.is_relation and ids.slot == slot:  # its probability is the evidence
-                yield kind, text, "only the prior left", knowledge.prior(ids)
+                yield kind, names, "only the prior left", knowledge.prior(ids)
             else:
-                yield kind, text, "replaced by the mean", _scores(means, knowledge, without, ids)
+                yield kind, names, "replaced by the mean", _scores(means, knowledge, without, ids)
     if ids.relations[0] != BLANK_ID:
         without = QuestionIds(ids.entities, (len(r), *ids.relations[1:]))
-        text = show(r[ids.relations[0]])
-        yield "relation", text, "replaced by the mean", _scores(means, knowledge, without, ids)
+        scores = _scores(means, knowledge, without, ids)
+        yield "relation", (r[ids.relations[0]],), "replaced by the mean", scores
     for number, (a, v) in enumerate(ids.qualifiers):
         if BLANK_ID not in (a, v):
-            text = f"{show(r[a])} = {show(e[v])}"
-            without = ids.without(number)
-            yield "qualifier", text, "dropped", scores_of(predictor.scorer, knowledge, [without])[0]
+            scores = scores_of(predictor.scorer, knowledge, [ids.without(number)])[0]
+            yield "qualifier", (r[a], e[v]), "dropped", scores
 
 
 def _scores(

@@ -14,6 +14,7 @@ import numpy as np
 
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
+from hyperfact.graph.labels import Labels
 from hyperfact.graph.queries import BLANK_ID
 from hyperfact.graph.ragged import Array, places_of
 from hyperfact.predict.predictor import Predictor
@@ -37,13 +38,14 @@ class Path:
 
     steps: tuple[Step, ...]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, labels: Labels) -> dict[str, Any]:
         """For JSON."""
         return {
             "from": self.steps[0].start,
             "to": self.steps[-1].end,
             "through": [step.end for step in self.steps[:-1]],
             "facts": [str(step.fact) for step in self.steps],
+            "labels": [labels.fact(step.fact) for step in self.steps],
         }
 
 

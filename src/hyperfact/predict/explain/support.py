@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from hyperfact.evaluation import evaluating
 from hyperfact.graph.facts import Fact
+from hyperfact.graph.labels import Labels
 from hyperfact.graph.ragged import Array, owners_of
 from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.candidates import scores_of
@@ -36,10 +37,11 @@ class Support:
     shared: tuple[str, ...]  # entities that it shares with the completed fact
     effect: float | None = None  # measured: change of the score when the encoder cannot see it
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, labels: Labels) -> dict[str, Any]:
         """For JSON."""
         return {
             "fact": str(self.fact),
+            "label": labels.fact(self.fact),
             "nearness": self.nearness,
             "shared": list(self.shared),
             "effect": self.effect,

@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from hyperfact.errors import FormatError, UnknownNameError, UserError
+from hyperfact.graph.labels import Kind
 from hyperfact.predict.answers import Answers, Request
 from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, read_any
@@ -29,6 +30,7 @@ _COLUMNS = {
     "question": "VARCHAR",
     "rank": "BIGINT",
     "answer": "VARCHAR",
+    "label": "VARCHAR",
     "fact": "VARCHAR",
     "score": "DOUBLE",
     "probability": "DOUBLE",
@@ -117,12 +119,13 @@ def _resolve(predictor: Predictor, text: str, *, hint: bool) -> ResolvedQuestion
 
 def _refuse_unknown(predictor: Predictor, question: AnyQuestion) -> None:
     values, attributes = [v for _, v in question.qualifiers], [a for a, _ in question.qualifiers]
-    for kind, known, names in (
-        ("entity", predictor.entities, [question.subject, question.object, *values]),
-        ("relation", predictor.relations, [question.relation, *attributes]),
-    ):
+    asked: dict[Kind, list[str | None]] = {
+        "entity": [question.subject, question.object, *values],
+        "relation": [question.relation, *attributes],
+    }
+    for kind, names in asked.items():
         for name in names:
-            if name is not None and known.get(name) is None:
+            if name is not None and predictor.labels.find(name, kind) is None:
                 raise UserError(f"unknown {kind} {name!r}")
 
 
@@ -177,6 +180,7 @@ def _flat(row: Row) -> Iterator[dict[str, Any]]:
             **head,
             "rank": answer.rank,
             "answer": str(answer.name),
+            "label": answer.label,
             "fact": str(row.answers.question.answered(answer.name)),
             "score": answer.score,
             "probability": answer.probability,

@@ -52,7 +52,7 @@
     }
 
     function choose(option) {
-      input.value = option.dataset.name;
+      input.value = option.dataset.label;
       close();
       input.dispatchEvent(new Event("change", { bubbles: true }));
       if ("submit" in input.dataset) input.form.requestSubmit();
@@ -74,9 +74,10 @@
         option.id = list.id + "-" + i;
         option.setAttribute("role", "option");
         option.setAttribute("aria-selected", "false");
-        option.dataset.name = item.name;
+        option.dataset.label = item.label;
         const name = document.createElement("bdi");
-        name.textContent = item.name.length > 96 ? item.name.slice(0, 95) + "…" : item.name;
+        name.textContent = item.label.length > 96 ? item.label.slice(0, 95) + "…" : item.label;
+        if (item.label !== item.name) name.title = item.name;
         const count = document.createElement("span");
         count.textContent = Number(item.facts).toLocaleString("en");
         count.title = "facts";
