@@ -11,10 +11,7 @@ from rich.text import Text
 
 from hyperfact.cli.common import (
     AsJson,
-    DataDir,
     Dataset,
-    FormatName,
-    Literals,
     app,
     note,
     print_json,
@@ -22,7 +19,8 @@ from hyperfact.cli.common import (
     refuse_existing,
     write_page,
 )
-from hyperfact.cli.data import load_noted
+from hyperfact.cli.data import Reading
+from hyperfact.cli.options import grouped
 from hyperfact.cli.visible import visible
 from hyperfact.data import find_files, write
 from hyperfact.data.audit import SEVERITIES, Audit, Cleaned, Finding, audit_of, clean, percent
@@ -53,7 +51,9 @@ Examples = Annotated[int, typer.Option("--examples", min=0, help="Examples for e
 
 
 @app.command("audit")
+@grouped
 def audit_command(
+    reading: Reading,
     dataset: Dataset = "baseball",
     *,
     strict: Strict = False,
@@ -63,9 +63,6 @@ def audit_command(
     drop_twins: DropTwins = False,
     force: Force = False,
     examples: Examples = 3,
-    data_dir: DataDir = None,
-    format: FormatName = None,
-    literals: Literals = "keep",
     as_json: AsJson = False,
 ) -> None:
     """Look for leaks, repeats, unseen names and other surprises in a dataset.
@@ -75,8 +72,8 @@ def audit_command(
     """
     if fix is None and (to is not None or drop_twins):
         raise UserError("--to and --drop-twins say how to clean; they need --fix FOLDER")
-    splits = load_noted(dataset, data_dir, format, literals)
-    _check_targets(dataset, data_dir, html, fix, force=force)
+    splits = reading.splits(dataset)
+    _check_targets(dataset, reading.data_dir, html, fix, force=force)
     found = audit_of(splits, examples=examples)
     if html is not None:
         from hyperfact.draw.pages.audit_page import page

@@ -1,5 +1,6 @@
-"""Commands on data: datasets, stats, show, convert."""
+"""Commands on data: datasets, stats, show, convert; and how every command reads a dataset."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,12 +21,12 @@ from hyperfact.cli.common import (
     print_text,
     refuse_existing,
 )
+from hyperfact.cli.options import grouped
 from hyperfact.data import is_local, notes, read, write
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
 from hyperfact.data.builder import ReadReport
 from hyperfact.data.bundle import BUNDLED
 from hyperfact.data.formats import FORMATS
-from hyperfact.data.split import ensure_splits
 from hyperfact.data.stats import Stats, stats_of
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.hkg import HKG, Splits
@@ -40,42 +41,31 @@ Columns = Annotated[
 ]
 
 
-def load_noted(
-    dataset: str, data_dir: Path | None, format: str | None, literals: str = "keep"
-) -> Splits:
-    """Load a dataset for a command: with a bar for downloads, and notes on stderr."""
-    return read_noted(dataset, data_dir, format, literals=literals)[0]
+@dataclass(frozen=True)
+class Reading:
+    """How a dataset is read: where it lies, and what its files are like."""
 
+    data_dir: DataDir = None
+    format: FormatName = None
+    columns: Columns = None
+    literals: Literals = "keep"
 
-def load_split(dataset: str, data_dir: Path | None, format: str | None, literals: str) -> Splits:
-    """`load_noted`, with facts to test on: one file alone is split, and this is said."""
-    splits, said = ensure_splits(load_noted(dataset, data_dir, format, literals))
-    if said:
-        note(said)
-    return splits
+    def splits(self, dataset: str) -> Splits:
+        """The facts of a dataset, with a bar for downloads and notes on stderr."""
+        return self.report(dataset)[0]
 
-
-def read_noted(
-    dataset: str,
-    data_dir: Path | None,
-    format: str | None,
-    *,
-    literals: str = "keep",
-    columns: str | None = None,
-) -> tuple[Splits, ReadReport]:
-    """`load_noted`, with the report."""
-    known = BENCHMARKS.get(dataset) if not is_local(dataset) else None
-    if known is not None and present(known, data_dir) is None:
-        with download_bar() as bar:
-            download(known, progress=bar)
-    splits, report = read(
-        dataset, data_dir=data_dir, format=format, literals=literals, columns=columns
-    )
-    for line in report.guesses:
-        note(line)
-    for line in notes(report):
-        note(f"note: {line}")
-    return splits, report
+    def report(self, dataset: str) -> tuple[Splits, ReadReport]:
+        """`splits`, with what was dropped and noticed."""
+        known = BENCHMARKS.get(dataset) if not is_local(dataset) else None
+        if known is not None and present(known, self.data_dir) is None:
+            with download_bar() as bar:
+                download(known, progress=bar)
+        splits, report = read(dataset, **vars(self))
+        for line in report.guesses:
+            note(line)
+        for line in notes(report):
+            note(f"note: {line}")
+        return splits, report
 
 
 @app.command()
@@ -129,20 +119,18 @@ def formats(*, as_json: AsJson = False) -> None:
 
 
 @app.command()
+@grouped
 def stats(
+    reading: Reading,
     dataset: Dataset = "baseball",
     *,
-    data_dir: DataDir = None,
-    format: FormatName = None,
-    columns: Columns = None,
-    literals: Literals = "keep",
     as_json: AsJson = False,
 ) -> None:
     """Count entities, relations, arities, qualifiers and degrees of a dataset.
 
     Example: `hyperfact stats baseball`, `hyperfact stats my-facts.jsonl --json`
     """
-    splits, report = read_noted(dataset, data_dir, format, literals=literals, columns=columns)
+    splits, report = reading.report(dataset)
     found = stats_of(splits)
     formats = ", ".join(report.formats)
     if as_json:
@@ -186,21 +174,21 @@ def _print_stats(found: Stats) -> None:
 
 
 @app.command()
+@grouped
 def show(
     dataset: Dataset,
     name: Annotated[str, typer.Argument(help="An entity or a relation.", show_default=False)],
+    reading: Reading,
     *,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many facts.")] = 20,
     split: Annotated[str, typer.Option(help="train, valid, test or all.")] = "all",
-    data_dir: DataDir = None,
-    format: FormatName = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the facts of an entity or relation.
 
     Example: `hyperfact show baseball "Hank Aaron"`, `hyperfact show baseball "played for" -n 5`
     """
-    splits = load_noted(dataset, data_dir, format)
+    splits = reading.splits(dataset)
     if split != "all" and split not in splits:
         raise UnknownNameError("split", split, [*splits, "all"])
     graph = splits.all if split == "all" else splits[split]
@@ -252,7 +240,7 @@ def convert(
     `hyperfact convert people.csv facts.jsonl --columns "subject=person, relation=:at, object=firm"`
     """
     refuse_existing(target, force=force)
-    splits, _ = read_noted(source, data_dir, from_, literals=literals, columns=columns)
+    splits = Reading(data_dir, from_, columns, literals).splits(source)
     paths = write(splits, target, format=to)
     count = sum(len(part) for part in splits.values())
     if as_json:

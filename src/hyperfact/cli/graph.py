@@ -1,18 +1,16 @@
 """Commands on graphs: transform, restore, verify, draw."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hyperfact.cli.common import (
     AsJson,
-    DataDir,
     Dataset,
     Force,
-    FormatName,
-    Literals,
     app,
     note,
     print_json,
@@ -21,23 +19,34 @@ from hyperfact.cli.common import (
     refuse_existing,
     write_page,
 )
-from hyperfact.cli.data import load_noted
+from hyperfact.cli.data import Reading
+from hyperfact.cli.options import grouped
 from hyperfact.data import write
 from hyperfact.draw import Picture, draw_fact, draw_neighbourhood, draw_transformations
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.kg import KG
 from hyperfact.graph.queries import read_fact
 from hyperfact.system.writing import is_special
 from hyperfact.transforms import MODES, TRANSFORMS, Certificate, restore, transform, twins, verify
 from hyperfact.transforms.complexity import Sizes, costs
 from hyperfact.transforms.interchange import KG_FORMATS, read_kg, write_kg
 
-Transformation = Annotated[str, typer.Option(help=f"One of {', '.join(TRANSFORMS)}.")]
-Mode = Annotated[
-    str | None,
-    typer.Option(help=f"For equivalent: {', '.join(MODES)}. [default: {MODES[0]}]"),
-]
+
+@dataclass(frozen=True)
+class Way:
+    """How facts become a KG."""
+
+    transformation: Annotated[str, typer.Option(help=f"One of {', '.join(TRANSFORMS)}.")] = (
+        "equivalent"
+    )
+    mode: Annotated[
+        str | None,
+        typer.Option(help=f"For equivalent: {', '.join(MODES)}. [default: {MODES[0]}]"),
+    ] = None
+
+
 SplitName = Annotated[str, typer.Option("--split", help="train, valid, test or all.")]
 
 
@@ -49,22 +58,20 @@ def pick(splits: Splits, split: str) -> HKG:
 
 
 @app.command("transform")
+@grouped
 def transform_command(
     words: Annotated[
         list[str],
         typer.Argument(metavar="DATASET OUT", help="With --table: one or more datasets, no OUT."),
     ],
+    way: Way,
+    reading: Reading,
     *,
-    transformation: Transformation = "equivalent",
-    mode: Mode = None,
     split: SplitName = "train",
     to: Annotated[str | None, typer.Option(help=f"Format of OUT: {', '.join(KG_FORMATS)}.")] = None,
     table: Annotated[
         bool, typer.Option("--table", help="Only count: every transformation beside its bound.")
     ] = False,
-    data_dir: DataDir = None,
-    format: FormatName = None,
-    literals: Literals = "keep",
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -74,33 +81,33 @@ def transform_command(
     `hyperfact transform --table FB-AUTO JF17K WD50K`
     """
     if table:
-        loaded = [load_noted(name, data_dir, format, literals) for name in words]
+        loaded = [reading.splits(name) for name in words]
         _print_costs([(s.name, pick(s, split)) for s in loaded], as_json=as_json)
         return
     if len(words) != 2:
         raise UserError(f"expected DATASET and OUT, got {len(words)} words (or use --table)")
     refuse_existing(Path(words[1]), force=force)
-    hkg = pick(load_noted(words[0], data_dir, format, literals), split)
-    kg = transform(hkg, transformation, mode=mode)
+    hkg = pick(reading.splits(words[0]), split)
+    kg = transform(hkg, way.transformation, mode=way.mode)
     path = write_kg(kg, words[1], format=to)
     lost = int(twins(hkg).sum()) if kg.mode == "paper-text" else 0
     if lost:
         note(f"mode paper-text: {lost:,} facts cannot be recovered (see `hyperfact verify`)")
-    found = {
+    if as_json:
+        print_json({"split": split, "facts": len(hkg), **_about(kg), "out": str(path)})
+    else:
+        print_text(f"{kg!r} of {len(hkg):,} {split} facts written to {path}")
+
+
+def _about(kg: KG) -> dict[str, Any]:
+    return {
         "transformation": kg.transformation,
         "mode": kg.mode,
-        "split": split,
-        "facts": len(hkg),
         "nodes": kg.num_nodes,
         "mediators": kg.num_mediators,
         "edges": len(kg),
         "fingerprint": kg.fingerprint,
-        "out": str(path),
     }
-    if as_json:
-        print_json(found)
-    else:
-        print_text(f"{kg!r} of {len(hkg):,} {split} facts written to {path}")
 
 
 def _print_costs(graphs: list[tuple[str, HKG]], *, as_json: bool) -> None:
@@ -147,17 +154,15 @@ def restore_command(
 
 
 @app.command("verify")
+@grouped
 def verify_command(
     dataset: Dataset,
+    way: Way,
+    reading: Reading,
     *,
-    transformation: Transformation = "equivalent",
-    mode: Mode = None,
     split: SplitName = "train",
     examples: Annotated[int, typer.Option(min=0, help="Lost facts to show for each reason.")] = 3,
     out: Annotated[Path | None, typer.Option(help="Also write the certificate here.")] = None,
-    data_dir: DataDir = None,
-    format: FormatName = None,
-    literals: Literals = "keep",
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -169,8 +174,8 @@ def verify_command(
     `hyperfact verify JF17K --transformation plain --json`
     """
     refuse_existing(out, force=force)
-    splits = load_noted(dataset, data_dir, format, literals)
-    certificate = verify(pick(splits, split), transformation, mode=mode, examples=examples)
+    splits = reading.splits(dataset)
+    certificate = verify(pick(splits, split), way.transformation, mode=way.mode, examples=examples)
     document = {"dataset": splits.name, "split": split, **certificate.to_dict()}
     if out is not None:
         text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
@@ -197,20 +202,20 @@ def _print_certificate(found: Certificate, what: str) -> None:
 
 
 @app.command()
+@grouped
 def draw(
     dataset: Dataset,
     what: Annotated[
         str, typer.Argument(help="An entity, or a fact such as `s | r | o`.", show_default=False)
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT.svg", show_default=False)],
+    reading: Reading,
     *,
     transformations: Annotated[
         bool, typer.Option("--transformations", help="The fact under every transformation.")
     ] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Facts of an entity.")] = 8,
     split: SplitName = "all",
-    data_dir: DataDir = None,
-    format: FormatName = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -222,7 +227,7 @@ def draw(
     if out.suffix not in ("", ".svg") and not is_special(out):
         raise UserError(f"{out}: pictures are SVG; name a file that ends in .svg")
     refuse_existing(out, force=force)
-    hkg = pick(load_noted(dataset, data_dir, format), split)
+    hkg = pick(reading.splits(dataset), split)
     picture, found = _picture(hkg, what, transformations=transformations, limit=limit)
     write_page(out, f"{picture}\n")
     if as_json:

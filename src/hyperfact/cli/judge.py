@@ -11,7 +11,6 @@ from hyperfact.cli.common import (
     AsJson,
     DataDir,
     Force,
-    FormatName,
     RunPath,
     Threads,
     app,
@@ -21,6 +20,7 @@ from hyperfact.cli.common import (
     refuse_existing,
     set_threads,
 )
+from hyperfact.cli.data import Reading
 from hyperfact.cli.options import NamingCommand, grouped, with_code
 from hyperfact.cli.results import print_comparisons, report
 from hyperfact.errors import DataError, UnknownNameError
@@ -157,11 +157,10 @@ def score_predictions(
     ],
     policy: PolicyOptions,
     view: View,
+    reading: Reading,
     *,
     dataset: Annotated[str, typer.Option(help="A bundled or benchmark name, or a path.")],
     split: Split = "test",
-    data_dir: DataDir = None,
-    format: FormatName = None,
     missing: Annotated[
         str, typer.Option(help="Queries without a prediction: error, or worst rank.")
     ] = "error",
@@ -172,13 +171,12 @@ def score_predictions(
 
     Example: `hyperfact score-predictions scores.parquet --dataset JF17K --slots so`
     """
-    from hyperfact.cli.data import load_noted
     from hyperfact.evaluation import Background, Policy, judge
     from hyperfact.evaluation.predictions import read_predictions
 
     if missing not in ("error", "worst"):
         raise UnknownNameError("choice of missing", missing, ("error", "worst"))
-    splits = load_noted(dataset, data_dir, format)
+    splits = reading.splits(dataset)
     _check_split(split, splits)
     given = read_predictions(path, splits[split])
     found = judge(

@@ -12,6 +12,7 @@ import typer
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
+    FormatName,
     Threads,
     app,
     note,
@@ -20,8 +21,10 @@ from hyperfact.cli.common import (
     set_threads,
     spare_threads,
 )
+from hyperfact.cli.data import Columns, Reading
 from hyperfact.cli.options import NamingCommand, grouped, with_code
 from hyperfact.config import ExperimentConfig
+from hyperfact.data.split import ensure_splits
 from hyperfact.errors import UserError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
@@ -59,6 +62,8 @@ class Choice:
     decoder: Annotated[str | None, typer.Option(help="From vectors to scores.")] = None
     overrides: Overrides = None
     data_dir: DataDir = None
+    format: FormatName = None
+    columns: Columns = None
     threads: Threads = None
 
     def read(self) -> "tuple[ExperimentConfig, Splits]":
@@ -68,6 +73,8 @@ class Choice:
 
         named = {
             "data.dataset": self.dataset,
+            "data.format": self.format,
+            "data.columns": self.columns,
             "encoder.name": self.encoder,
             "decoder.name": self.decoder,
         }
@@ -174,10 +181,12 @@ def config_show(
 
 def chosen_data(config: ExperimentConfig) -> "Splits":
     """The facts that a configuration names, with notes on stderr about how they were read."""
-    from hyperfact.cli.data import load_split
-
     data = config.data
     if not data.dataset:
         raise UserError("no data: give --dataset, or set data.dataset in the configuration")
     folder = Path(data.data_dir) if data.data_dir is not None else None
-    return load_split(data.dataset, folder, data.format, data.literals)
+    reading = Reading(folder, data.format, data.columns, data.literals)
+    splits, said = ensure_splits(reading.splits(data.dataset))
+    if said:
+        note(said)
+    return splits
