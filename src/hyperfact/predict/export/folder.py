@@ -11,7 +11,6 @@ scorer.pt2                     with `scorer`
 
 from pathlib import Path
 
-import duckdb
 import numpy as np
 from torch import Tensor
 
@@ -24,6 +23,7 @@ from hyperfact.predict.export.scorer import export_scorer
 from hyperfact.predict.export.search import export_index
 from hyperfact.predict.predictor import Predictor
 from hyperfact.runs.artifacts import MANIFEST
+from hyperfact.system.tables import database
 from hyperfact.system.writing import copy_file, staged, write_lines
 
 
@@ -76,12 +76,9 @@ def write_embeddings(folder: Path, name: str, names: Vocabulary, vectors: Tensor
     }
     vector = ", ".join(f"x{i}" for i in range(table.shape[1]))
     path = str(folder / f"{name}.parquet").replace("'", "''")
-    try:
-        with duckdb.connect(config={"threads": 1}) as db:
-            db.register("columns", columns)
-            db.execute(
-                f"COPY (SELECT name, kind, [{vector}]::FLOAT[] AS vector FROM columns) "
-                f"TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
-            )
-    except duckdb.Error as error:
-        raise StorageError(f"{folder}: {str(error).partition(chr(10))[0]}") from error
+    with database(lambda why: StorageError(f"{folder}: {why}"), threads=1) as db:
+        db.register("columns", columns)
+        db.execute(
+            f"COPY (SELECT name, kind, [{vector}]::FLOAT[] AS vector FROM columns) "
+            f"TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
+        )
