@@ -155,9 +155,10 @@ def plan_(
 
     Example: `hyperfact plan fb_auto_compgcn_mdistmult --max-memory 4`
     """
+    config, splits = choice.read()
+
     from hyperfact.runs.plan import forecast
 
-    config, splits = choice.read()
     limit = None if max_memory is None else int(max_memory * 1e9)
     found = forecast(config, splits, seconds=seconds, max_memory=limit)
     if as_json:

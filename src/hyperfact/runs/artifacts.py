@@ -17,13 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
-
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load as tensors_of
-from safetensors.torch import save as bytes_of
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any, Self
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import DataError, StorageError, UserError
@@ -34,6 +28,9 @@ from hyperfact.system.lock import LOCK_FILES
 from hyperfact.system.reading import check_name, parse_json, read_checked, read_inside
 from hyperfact.system.tables import write_table
 from hyperfact.system.writing import remove_leftovers, sha256, write_atomically
+
+if TYPE_CHECKING:  # torch takes a second to import, which a look at a run should not pay
+    from torch import Tensor, nn
 
 FORMAT = 1
 VECTORS = "representations."  # tensors that are no parameters
@@ -108,8 +105,10 @@ class RunWriter:
         """Write the names of a vocabulary."""
         self.text(name, "".join(line + "\n" for line in _lines(names)))
 
-    def weights(self, tensors: Mapping[str, Tensor]) -> None:
+    def weights(self, tensors: "Mapping[str, Tensor]") -> None:
         """Write all tensors into one file."""
+        from safetensors.torch import save as bytes_of
+
         plain = {name: t.detach().contiguous().clone() for name, t in tensors.items()}
         write_atomically(self.path / WEIGHTS, bytes_of(plain))
 
@@ -148,7 +147,7 @@ class Stored:
     config: str  # TOML
     entities: Vocabulary
     relations: Vocabulary
-    tensors: Mapping[str, Tensor]
+    tensors: "Mapping[str, Tensor]"
     metrics: Mapping[str, Any]
     manifest: Mapping[str, Any]
 
@@ -220,7 +219,7 @@ def check_vectors(stored: Stored, dim: int) -> None:
             raise DataError(f"{stored.path}: vectors of {name} are of type {vectors.dtype}")
 
 
-def check_tensors(path: Path, tensors: Mapping[str, Tensor], module: nn.Module) -> None:
+def check_tensors(path: Path, tensors: "Mapping[str, Tensor]", module: "nn.Module") -> None:
     """Compare names, shapes and types with those of a module."""
     expected = {name: (tuple(t.shape), t.dtype) for name, t in module.state_dict().items()}
     found = {name: (tuple(t.shape), t.dtype) for name, t in tensors.items()}
@@ -284,9 +283,12 @@ def _text(path: Path, content: bytes) -> str:
         raise DataError(f"{path}: not UTF-8: {error}") from error
 
 
-def _tensors(path: Path, content: bytes) -> Mapping[str, Tensor]:
+def _tensors(path: Path, content: bytes) -> "Mapping[str, Tensor]":
+    from safetensors import SafetensorError
+    from safetensors.torch import load as tensors_of
+
     try:
-        tensors: dict[str, torch.Tensor] = tensors_of(content)
+        tensors: dict[str, Tensor] = tensors_of(content)
     except SafetensorError as error:
         raise DataError(f"{path}: not a safetensors file: {error}") from error
     return tensors
