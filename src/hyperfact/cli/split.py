@@ -9,10 +9,12 @@ import typer
 from hyperfact.cli.common import (
     AsJson,
     Dataset,
+    Force,
     app,
     note,
     print_json,
     print_table,
+    refuse_existing,
 )
 from hyperfact.cli.data import Reading
 from hyperfact.cli.options import grouped
@@ -57,6 +59,7 @@ def split(
     reading: Reading,
     *,
     to: Annotated[str, typer.Option("--to", help="Format of the files.")] = "jsonl",
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Split facts into train, valid and test; no primary triple stands in two of them.
@@ -66,6 +69,7 @@ def split(
     Examples: `hyperfact split facts.jsonl mine`,
     `hyperfact split facts.jsonl mine --by-time start --ratios 70,10,20`
     """
+    refuse_existing(out, force=force)
     found = way.split(reading.splits(dataset).all)
     paths = write(found, out, format=to)
     if as_json:

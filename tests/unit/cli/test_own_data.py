@@ -76,3 +76,32 @@ def test_a_pipe_or_a_device_is_no_dataset(table: str, capsys: Capture) -> None:
     for words in (("evaluate", "run"), ("stats", table), ("stats", "/dev/zero")):
         code, _, notes = call(capsys, *words)
         assert (code, "a pipe or a device" in notes) == (2, True), notes
+
+
+def test_a_run_without_test_facts_says_so(table: str, capsys: Capture) -> None:
+    lines = Path(table).read_text().splitlines()
+    Path("few.csv").write_text("\n".join(lines[:10]) + "\n")
+    Path("two").mkdir()
+    Path("two/train.csv").write_text("\n".join(lines) + "\n")
+    Path("two/valid.csv").write_text("\n".join(lines[:9]) + "\n")
+    for dataset, out in (("few.csv", "bare"), ("two", "run")):
+        words = ("train", "--dataset", dataset, *COLUMNS, *SMALL, "--out", out)
+        assert call(capsys, *words)[0] == 0
+    code, _, notes = call(capsys, "evaluate", "bare")
+    assert (code, "not evaluated: few has no test facts; part the facts" in notes) == (2, True)
+    code, _, notes = call(capsys, "evaluate", "run")
+    assert (code, "two has no test facts; ask about the valid facts (--split" in notes) == (2, True)
+    assert call(capsys, "evaluate", "run", "--split", "valid")[0] == 0
+    code, _, notes = call(capsys, "compare", "run", "bare")
+    assert (code, "run: not evaluated on test facts; the run has ranks of valid" in notes) == (
+        2,
+        True,
+    )
+    for words in (
+        ("report", "bare"),
+        ("report", "run"),
+        ("compare", "run", "run", "--split", "valid"),
+    ):
+        assert call(capsys, *words)[0] == 0, words
+    code, text, _ = call(capsys, "runs", ".")
+    assert (code, text.count("finished")) == (0, 2)

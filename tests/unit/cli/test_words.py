@@ -15,6 +15,7 @@ from tests.unit.cli.test_learn import SMALL, call
 
 Capture = pytest.CaptureFixture[str]
 HOSTILE = "a\x1b[31mb\x07\x9bc\u202ed\x7f"
+FOLDERS = ("convert", "split", "export", "transform")  # commands that make one
 RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -64,7 +65,8 @@ def test_no_command_lets_a_name_steer_the_terminal(data: Path, capsys: Capture) 
         ("train", f"--{HOSTILE}"),
     )
     for words in commands:
-        _, out, err = call(capsys, *words)
+        code, out, err = call(capsys, *words)
+        assert code in (0, 1, 2), (words, err)
         assert out or err, words
         assert not RAW.search(out + err), words
     _, out, _ = call(capsys, "show", str(data), first, "--json")
@@ -140,10 +142,14 @@ def test_a_run_is_stored_unless_it_shall_not_be(data: Path, capsys: Capture) -> 
 def test_nothing_is_written_over(data: Path, capsys: Capture) -> None:
     call(capsys, "train", "--dataset", str(data), *SMALL, "--out", "run")
     call(capsys, "transform", str(data), "kg")
-    taken = Path("taken.csv")
+    Path("asked.jsonl").write_text(json.dumps(f"{HOSTILE}0 | r{HOSTILE} | ?"))
     commands = (
         ("convert", str(data), "TAKEN", "--to", "jsonl"),
+        ("split", str(data), "TAKEN"),
+        ("export", "run", "TAKEN"),
         ("transform", str(data), "TAKEN"),
+        ("draw", str(data), f"{HOSTILE}0", "taken.svg"),
+        ("predict", "run", "--batch", "asked.jsonl", "--out", "TAKEN"),
         ("restore", "kg", "TAKEN", "--to", "jsonl"),
         ("verify", str(data), "--out", "TAKEN"),
         ("report", "run", "TAKEN"),
@@ -151,16 +157,29 @@ def test_nothing_is_written_over(data: Path, capsys: Capture) -> None:
         ("evaluate", "run", "--ranks", "TAKEN"),
     )
     for words in commands:
+        given = [word.replace("TAKEN", "taken.csv") for word in words]
+        taken = Path("taken.svg" if words[0] == "draw" else "taken.csv")
         taken.write_text("mine")
-        given = [word.replace("TAKEN", str(taken)) for word in words]
         code, _, notes = call(capsys, *given)
         assert (code, taken.read_text()) == (2, "mine"), words
-        assert "taken.csv: exists already; another name, or --force" in notes, words
-    for words in commands[2:]:  # the first two make folders
-        given = [word.replace("TAKEN", str(taken)) for word in words]
-        taken.write_text("mine")
+        assert f"{taken}: exists already; another name, or --force" in notes, words
+        if words[0] in FOLDERS:  # the others write files
+            continue
         assert call(capsys, *given, "--force")[0] in (0, 1), words
         assert taken.read_text() != "mine", words
+
+
+def test_a_folder_is_written_into_only_if_that_is_wanted(data: Path, capsys: Capture) -> None:
+    call(capsys, "train", "--dataset", str(data), *SMALL, "--out", "run")
+    Path("taken").mkdir()
+    Path("taken/mine").write_text("mine")
+    for words in (("split", str(data), "taken"), ("export", "run", "taken")):
+        code, _, notes = call(capsys, *words)
+        assert (code, "taken: exists already; another name, or --force" in notes) == (2, True)
+        assert [path.name for path in Path("taken").iterdir()] == ["mine"]
+    for words in (("split", str(data), "taken"), ("export", "run", "taken")):
+        assert call(capsys, *words, "--force")[0] == 0
+    assert Path("taken/mine").read_text() == "mine"
 
 
 def test_endings_are_honest(data: Path, capsys: Capture) -> None:

@@ -28,7 +28,12 @@ from hyperfact.system.writing import copy_file, staged, write_lines
 
 
 def export_run(
-    predictor: Predictor, out: Path, *, index: bool = False, scorer: bool = False
+    predictor: Predictor,
+    out: Path,
+    *,
+    index: bool = False,
+    scorer: bool = False,
+    force: bool = False,
 ) -> list[Path]:
     """Write the folder, all of it or nothing.
 
@@ -37,6 +42,7 @@ def export_run(
         out: A new or empty folder.
         index: Also an index for vector search (needs usearch).
         scorer: Also the scorer as a torch program, if that can be exact.
+        force: Into a folder that holds something, over files of the same name.
 
     Returns:
         Every file written.
@@ -44,7 +50,7 @@ def export_run(
     run = predictor.path
     if run is None or predictor.stored is None:
         raise UserError("only a stored run can be exported: train with --out")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: exists already; an export needs a folder of its own")
     with staged(out) as stage:
         files = [MANIFEST, *predictor.stored.manifest["files"]]
