@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args, overload
 
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.frames import make_frame
 from hyperfact.graph.ragged import Array
 from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, write_any
 
@@ -124,6 +125,17 @@ class Answers(Sequence[Answer]):
             "seen_role": self.seen_role,
             "answers": [answer.as_dict() for answer in self],
         }
+
+    def to_frame(self, kind: str | None = None) -> Any:
+        """A row for each answer, with the splits in which it is known; see `HKG.to_frame`."""
+        columns = {
+            "rank": self.ranks,
+            "answer": [self.names[i] for i in self.ids.tolist()],
+            "score": self.scores,
+            "probability": self.probabilities,
+            "known": [" ".join(where) for where in self.where],
+        }
+        return make_frame(columns, kind)
 
     def __repr__(self) -> str:
         head = f"Answers({write_any(self.question)})"
