@@ -11,6 +11,11 @@ from hyperfact.graph.ragged import Array
 from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, write_any
 
 Known = Literal["mark", "remove", "hide", "only"]
+_SHAPES = {
+    "new": "training saw no fact with this relation and these attributes; this is a guess",
+    "partial": "this run never saw questions that leave qualifiers out, so this is a guess; train "
+    "with objective.partial",
+}
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ class Answers(Sequence[Answer]):
     where: tuple[tuple[str, ...], ...]
     candidates: int  # how many were ranked
     calibrated: bool  # whether a temperature was fitted on validation facts
-    seen_shape: bool  # whether a training fact has this relation and at least these attributes
+    shape: Literal["seen", "partial", "new"]  # what training saw of such questions
     seen_role: bool  # whether training facts show anybody in the asked role, where that is asked
 
     @property
@@ -77,13 +82,14 @@ class Answers(Sequence[Answer]):
         return self.asked.question
 
     @property
+    def seen_shape(self) -> bool:
+        """Whether training saw questions with this relation and these attributes."""
+        return self.shape == "seen"
+
+    @property
     def notes(self) -> list[str]:
         """What to know before one trusts these answers, a line each."""
-        found = []
-        if not self.seen_shape:
-            found.append(
-                "training saw no fact with this relation and these attributes; this is a guess"
-            )
+        found = [_SHAPES[self.shape]] if self.shape in _SHAPES else []
         if not self.seen_role:
             found.append("training saw nobody in the asked role, so that everybody is a candidate")
         return found
