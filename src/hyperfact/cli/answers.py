@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hyperfact.cli.common import note, print_table, print_text
+from hyperfact.cli.visible import in_line
 from hyperfact.graph.facts import show
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
@@ -34,7 +35,7 @@ def print_explanation(found: "Explanation") -> None:
 
     place = found.place
     print_text(
-        f"{write_any(found.question)}\n? = {found.answer}: rank {place.rank:g} of "
+        f"{write_any(found.question)}\n? = {in_line(found.answer)}: rank {place.rank:g} of "
         f"{place.candidates:,}, probability {place.probability:.3f}\n\n"
         "Without each known part:\n"
     )
@@ -53,7 +54,8 @@ def print_explanation(found: "Explanation") -> None:
     print_table(("nearness", "effect", "fact"), rows)
     print_text("\nPaths from what is known to the answer:\n")
     for path in found.paths:
-        print_text("\n".join(f"  {step.start} -> {step.end}: {step.fact}" for step in path.steps))
+        for step in path.steps:
+            print_text(f"  {in_line(step.start)} -> {in_line(step.end)}: {step.fact}")
     if not found.paths:
         print_text("  none over one or two facts")
     note(found.note)

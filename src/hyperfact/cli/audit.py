@@ -21,7 +21,7 @@ from hyperfact.cli.common import (
 )
 from hyperfact.cli.data import Reading
 from hyperfact.cli.options import grouped
-from hyperfact.cli.visible import visible
+from hyperfact.cli.visible import in_line
 from hyperfact.data import find_files, write
 from hyperfact.data.audit import SEVERITIES, Audit, Cleaned, Finding, audit_of, clean, percent
 from hyperfact.data.audit.kinds import INFO, LEAK, OK, WARNING
@@ -122,7 +122,7 @@ def _as_dict(found: Audit, cleaned: Cleaned | None, files: list[Path]) -> dict[s
 def print_audit(found: Audit) -> None:
     """The audit as a table, the bad findings with a sentence and examples below."""
     sizes = ", ".join(f"{name} {count:,}" for name, count in found.sizes.items())
-    print_text(f"{found.name} ({sizes} facts): {found.verdict}\n")
+    print_text(f"{in_line(found.name)} ({sizes} facts): {found.verdict}\n")
     shown = [f for severity in SEVERITIES for f in found.with_severity(severity)]
     bad = [f for f in shown if f.severity in {LEAK, WARNING}]
     rows = [f for f in shown if f.severity != OK]
@@ -131,7 +131,7 @@ def print_audit(found: Audit) -> None:
     for finding in bad:
         print_text("")
         head = Text(f"{finding.severity}: ", style=_LOOK[finding.severity])
-        body = visible(f"{finding.sentence} {finding.kind.reason}")
+        body = in_line(f"{finding.sentence} {finding.kind.reason}")
         _console().print(head + Text(body, style="default"))
         for example in finding.examples:
             print_text(f"  {example if len(example) <= _LONGEST else example[:_LONGEST] + '…'}")
@@ -150,7 +150,7 @@ def _table(rows: list[Finding]) -> Table:
         severity = Text(f.severity, style=_LOOK[f.severity])
         cells = (
             f.kind.title,
-            visible(f.where or "all"),
+            in_line(f.where or "all"),
             f"{f.count:,}",
             f"{f.of:,}",
             percent(f.share),

@@ -22,6 +22,7 @@ from hyperfact.cli.common import (
     refuse_existing,
 )
 from hyperfact.cli.options import grouped
+from hyperfact.cli.visible import in_line
 from hyperfact.data import is_local, notes, read, write
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
 from hyperfact.data.builder import ReadReport
@@ -142,7 +143,7 @@ def stats(
 
 def _print_stats(found: Stats) -> None:
     print_text(
-        f"{found.name}: {found.entities:,} entities ({found.literals:,} literals), "
+        f"{in_line(found.name)}: {found.entities:,} entities ({found.literals:,} literals), "
         f"{found.relations:,} relations ({found.primary_relations:,} primary, "
         f"{found.attributes:,} attributes)\n"
     )
@@ -169,7 +170,7 @@ def _print_stats(found: Stats) -> None:
     d = found.degree
     print_text(
         f"\nfacts an entity stands in: median {d.median:g}, mean {d.mean:.1f}, "
-        f"max {d.max:,} ({d.top})"
+        f"max {d.max:,} ({in_line(d.top)})"
     )
 
 

@@ -21,6 +21,7 @@ from hyperfact.cli.common import (
 )
 from hyperfact.cli.data import Reading
 from hyperfact.cli.options import grouped
+from hyperfact.cli.visible import in_line
 from hyperfact.data import write
 from hyperfact.draw import Picture, draw_fact, draw_neighbourhood, draw_transformations
 from hyperfact.errors import UnknownNameError, UserError
@@ -96,7 +97,7 @@ def transform_command(
     if as_json:
         print_json({"split": split, "facts": len(hkg), **_about(kg), "out": str(path)})
     else:
-        print_text(f"{kg!r} of {len(hkg):,} {split} facts written to {path}")
+        print_text(f"{kg!r} of {len(hkg):,} {split} facts written to {in_line(path)}")
 
 
 def _about(kg: KG) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def _print_costs(graphs: list[tuple[str, HKG]], *, as_json: bool) -> None:
         return
     for name, hkg in graphs:
         letters = ", ".join(f"{k} = {v:,}" for k, v in vars(Sizes.of(hkg)).items())
-        print_text(f"{name}: {letters}")
+        print_text(f"{in_line(name)}: {letters}")
     print_text("")
     columns = ("dataset", "transformation", "mode", "measure", "formula", "bound", "counted")
     print_table(columns, [["" if row[c] is None else row[c] for c in columns] for row in rows])
@@ -191,7 +192,7 @@ def verify_command(
 def _print_certificate(found: Certificate, what: str) -> None:
     title = found.transformation + (f"/{found.mode}" if found.mode else "")
     verdict = "lossless" if found.lossless else f"LOSSY, {found.lost:,} facts are lost"
-    print_text(f"{what}, {title}: {verdict}\n")
+    print_text(f"{in_line(what)}, {title}: {verdict}\n")
     print_table(("count", ""), [(name, value) for name, value in found.counts.items()])
     print_text(f"\nfacts    {found.hkg_fingerprint}\ngraph    {found.kg_fingerprint}")
     print_text(f"restored {found.restored_fingerprint or 'this transformation has no inverse'}")
@@ -233,7 +234,7 @@ def draw(
     if as_json:
         print_json({"drawn": found, "out": str(out)})
     else:
-        print_text(f"drew {found} to {out}")
+        print_text(f"drew {in_line(found)} to {in_line(out)}")
 
 
 def _picture(hkg: HKG, what: str, *, transformations: bool, limit: int) -> tuple[Picture, str]:

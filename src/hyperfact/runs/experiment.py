@@ -150,18 +150,18 @@ def _last(checkpoints: Checkpoints, config: ExperimentConfig, path: Path) -> Che
 
 
 def _refuse_lost(checkpoints: Checkpoints, path: Path) -> None:
-    """Lost checkpoints are an error; a run that was cut off before its first one begins anew.
+    """A run begins anew only if it had no epoch behind it, and at most its first checkpoint begun.
 
     Raises:
-        CheckpointError: The run had got further than that, with the remedy.
+        CheckpointError: It had got further, and there is nothing to go on from; with the remedy.
     """
-    if checkpoints.numbers() or (path / artifacts.FAILURE).is_file():
+    if checkpoints.numbers():
         return
     log, tensors = path / artifacts.LOG, checkpoints.folder.glob("*.safetensors")
     is_cut_early = all(file.stem == "000001" for file in tensors)
     if is_cut_early and not (log.is_file() and log.stat().st_size):
         return
     raise CheckpointError(
-        f"{path}: the run had begun, and there is no checkpoint to go on from; "
-        f"`hyperfact train {path / artifacts.CONFIG} --out NEW` trains from the beginning"
+        f"{path}: the run had begun, and there is no checkpoint to go on from; nothing is changed, "
+        f"and `hyperfact train {path / artifacts.CONFIG} --out NEW` trains from the beginning"
     )
