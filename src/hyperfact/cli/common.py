@@ -182,8 +182,7 @@ def _usage_or_bug(error: Exception) -> int:
 
 def _fail(message: str, code: int) -> int:
     if _state["debug"]:
-        for line in traceback.format_exc().splitlines():
-            note(line)
+        print(visible(traceback.format_exc()), end="", file=sys.stderr)  # noqa: T201 -- as `note`
     note(message)
     return code
 
