@@ -85,8 +85,7 @@ def test_a_run_without_test_facts_says_so(table: str, capsys: Capture) -> None:
     Path("two/train.csv").write_text("\n".join(lines) + "\n")
     Path("two/valid.csv").write_text("\n".join(lines[:9]) + "\n")
     for dataset, out in (("few.csv", "bare"), ("two", "run")):
-        words = ("train", "--dataset", dataset, *COLUMNS, *SMALL, "--out", out)
-        assert call(capsys, *words)[0] == 0
+        assert call(capsys, "train", "--dataset", dataset, *COLUMNS, *SMALL, "--out", out)[0] == 0
     code, _, notes = call(capsys, "evaluate", "bare")
     assert (code, "not evaluated: few has no test facts; part the facts" in notes) == (2, True)
     code, _, notes = call(capsys, "evaluate", "run")
