@@ -91,9 +91,9 @@ class RunWriter:
         (path / FAILURE).unlink(missing_ok=True)
         return writer
 
-    def fail(self, error: BaseException) -> None:
-        """Note why the run ended before its end; a disk that refuses even that is let be."""
-        what = {"error": type(error).__name__, "message": str(error)}
+    def fail(self, error: BaseException, *, checkpoints: int) -> None:
+        """Note why the run ended, with how many checkpoints; a disk that refuses that is let be."""
+        what = {"error": type(error).__name__, "message": str(error), "checkpoints": checkpoints}
         with suppress(StorageError):
             self.text(FAILURE, json.dumps(what) + "\n")
 
@@ -177,6 +177,12 @@ def read_config(path: Path) -> ExperimentConfig:
     """The configuration of a run, finished or not."""
     content = read_inside(path, CONFIG, limit=_MANIFEST_LIMIT)
     return ExperimentConfig.from_toml(_text(path / CONFIG, content))
+
+
+def read_failure(path: Path) -> dict[str, Any]:
+    """What a run noted when it failed; nothing, if it did not."""
+    file = path / FAILURE
+    return parse_json(file, read_inside(path, FAILURE, limit=2**24)) if file.is_file() else {}
 
 
 def read_manifest(path: Path) -> dict[str, Any]:

@@ -54,10 +54,11 @@ def run(
     writer = artifacts.RunWriter(out)
     with RunLock(out):
         writer.refuse_used()
-        with noting_failure(writer):
+        checkpoints = Checkpoints(out)
+        with noting_failure(writer, checkpoints):
             setup = set_up(config, splits)
             writer.text(artifacts.CONFIG, config.to_toml(comments=meanings(config)))
-            directory = Directory(writer, Checkpoints(out), setup, hold)
+            directory = Directory(writer, checkpoints, setup, hold)
             directory.begin()
             return train_and_test(setup, record=directory, watch=watch, hold=hold)
 
@@ -99,7 +100,7 @@ def resume(
         config = resolve(artifacts.read_config(path)).with_data_dir(data_dir)
         stored = _last(checkpoints, config, path)
         splits = splits if splits is not None else load_data(config)
-        with noting_failure(writer):
+        with noting_failure(writer, checkpoints):
             setup = set_up(config, splits)
             directory = Directory(writer, checkpoints, setup, hold)
             directory.begin(stored, any_version=any_version)
@@ -150,12 +151,12 @@ def _last(checkpoints: Checkpoints, config: ExperimentConfig, path: Path) -> Che
 
 
 def _refuse_lost(checkpoints: Checkpoints, path: Path) -> None:
-    """A run begins anew only if it had no epoch behind it, and at most its first checkpoint begun.
+    """A run begins anew only if it never had a checkpoint: as it noted, or cut in its first epoch.
 
     Raises:
         CheckpointError: It had got further, and there is nothing to go on from; with the remedy.
     """
-    if checkpoints.numbers():
+    if checkpoints.numbers() or artifacts.read_failure(path).get("checkpoints") == 0:
         return
     log, tensors = path / artifacts.LOG, checkpoints.folder.glob("*.safetensors")
     is_cut_early = all(file.stem == "000001" for file in tensors)

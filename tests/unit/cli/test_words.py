@@ -287,6 +287,9 @@ def test_unfinished_and_finished_runs_name_the_remedy(data: Path, capsys: Captur
     assert (code, "no checkpoint to go on from" in notes) == (4, True)
     assert "`hyperfact train run/config.toml --out NEW`" in notes
     assert Path("run", artifacts.LOG).read_text() == log
+    for note, goes_on in (({"message": "x"}, False), ({"message": "x", "checkpoints": 0}, True)):
+        Path("run", artifacts.FAILURE).write_text(json.dumps(note))
+        assert (call(capsys, "resume", "run")[0] == 0) is goes_on, note  # it never had one
 
 
 def test_a_comparison_across_datasets_names_them(data: Path, capsys: Capture) -> None:
