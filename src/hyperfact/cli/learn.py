@@ -70,8 +70,12 @@ class Choice:
     columns: Columns = None
     threads: Threads = None
 
-    def read(self) -> tuple[ExperimentConfig, Splits]:
-        """The configuration and its facts, with the threads set; torch is loaded last."""
+    def read(self, max_memory: int | None = None) -> tuple[ExperimentConfig, Splits]:
+        """The configuration and its facts, with the threads set; torch is loaded last.
+
+        Args:
+            max_memory: Bytes that may be used; by default what the machine has.
+        """
         named = {
             "data.dataset": self.dataset,
             "data.format": self.format,
@@ -85,7 +89,7 @@ class Choice:
         splits = chosen_data(config)
         if self.config is None:
             config = fitted(changes, splits).with_data_dir(self.data_dir)
-        refuse_impossible(config, splits.train, machine_memory())
+        refuse_impossible(config, splits.train, max_memory or machine_memory())
         data = config.data.model_copy(update={"dataset": absolute(config.data.dataset)})
         config = config.model_copy(update={"data": data})
         if self.threads is None:

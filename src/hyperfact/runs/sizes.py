@@ -65,5 +65,5 @@ def refuse_impossible(config: ExperimentConfig, train: HKG, limit: int | None) -
     """
     dim, names = config.training.dim, len(train.entities) + len(train.relations)
     rows = names + (dim if config.encoder.name != "lookup" else 0)  # and one matrix at least
-    what = f"training.dim = {dim:,} for {names:,} names"
+    what = f"training.dim = {dim:,} for {names:,} names, estimated before the start"
     refuse_too_large(4 * 4 * rows * dim, limit, what=what)
