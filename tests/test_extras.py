@@ -50,7 +50,7 @@ NEEDS: dict[str, tuple[str, Callable[[Path], object]]] = {
         "hpo",
         lambda folder: tune(ExperimentConfig(), splits_of(), space={}, trials=1, out=folder),
     ),
-    "pandas": ("frames", lambda _: HKG_EXAMPLE.to_frame()),
+    "pandas": ("frames", lambda _: HKG_EXAMPLE.to_frame("pandas")),
     "polars": ("frames", lambda _: HKG_EXAMPLE.to_frame("polars")),
     "pykeen": ("pykeen", lambda _: to_pykeen(equivalent(HKG_EXAMPLE))),
     "pyoxigraph": ("rdf", lambda _: oxigraph()),

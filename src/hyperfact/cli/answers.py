@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hyperfact.cli.common import note, print_table, print_text
+from hyperfact.cli.visible import in_line
 from hyperfact.graph.labels import Labels
 from hyperfact.graph.syntax import quote
 
@@ -36,7 +37,7 @@ def print_explanation(found: "Explanation") -> None:
 
     place, labels = found.place, found.labels
     print_text(
-        f"{label_of(found.question, labels)}\n? = {labels.full(found.answer)}: "
+        f"{in_line(label_of(found.question, labels))}\n? = {in_line(labels.full(found.answer))}: "
         f"rank {place.rank:g} of {place.candidates:,}, probability {place.probability:.3f}\n\n"
         "Without each known part:\n"
     )
@@ -55,7 +56,7 @@ def print_explanation(found: "Explanation") -> None:
     print_table(("nearness", "effect", "fact"), rows)
     print_text("\nPaths from what is known to the answer:\n")
     for path in found.paths:
-        print_text("\n".join(_step(step, labels) for step in path.steps))
+        print_text("\n".join(in_line(_step(step, labels)) for step in path.steps))
     if not found.paths:
         print_text("  none over one or two facts")
     note(found.note)

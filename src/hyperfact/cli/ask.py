@@ -11,12 +11,14 @@ from hyperfact.cli.answers import print_answers, print_explanation, print_moves
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
+    Force,
     RunPath,
     Threads,
     app,
     note,
     print_json,
     print_table,
+    refuse_existing,
     set_threads,
 )
 from hyperfact.cli.options import LabelFile, grouped, with_code
@@ -83,6 +85,7 @@ def predict(
         Path | None, typer.Option(help="A CSV, JSONL or Parquet file with a column 'question'.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where the answers of --batch go.")] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Fill the blank: an entity in any slot, the relation, or an attribute.
@@ -91,10 +94,12 @@ def predict(
     `hyperfact predict runs/b "Hank Aaron | played for | Atlanta Braves | ? = OF" --json`,
     `hyperfact predict runs/b --batch questions.csv --out answers.parquet`
     """
-    from hyperfact.predict.answers import Request
-
     if (question is None) == (batch is None) or (batch is None) != (out is None):
         raise UserError("give a QUESTION, or --batch FILE with --out FILE")
+    refuse_existing(out, force=force)
+
+    from hyperfact.predict.answers import Request
+
     request = Request(k, known, restrict_range)  # type: ignore[arg-type]  # checked there
     predictor = opening.load(path)
     if batch is not None and out is not None:
@@ -256,6 +261,7 @@ def export(
     scorer: Annotated[
         bool, typer.Option("--scorer", help="Also the scorer as a torch program, if exact.")
     ] = False,
+    force: Force = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -263,9 +269,12 @@ def export(
 
     Example: `hyperfact export runs/b exported --scorer`
     """
+    refuse_existing(out, force=force)
+
     from hyperfact.predict.export import export_run
 
-    files = export_run(Opening(data_dir=data_dir).load(path), out, index=index, scorer=scorer)
+    predictor = Opening(data_dir=data_dir).load(path)
+    files = export_run(predictor, out, index=index, scorer=scorer, force=force)
     if as_json:
         print_json({"files": [str(file) for file in files]})
     else:

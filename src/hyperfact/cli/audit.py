@@ -12,7 +12,6 @@ from rich.text import Text
 from hyperfact.cli.common import (
     AsJson,
     Dataset,
-    Literals,
     app,
     note,
     print_json,
@@ -22,7 +21,7 @@ from hyperfact.cli.common import (
 )
 from hyperfact.cli.data import Shown
 from hyperfact.cli.options import grouped
-from hyperfact.cli.visible import visible
+from hyperfact.cli.visible import in_line
 from hyperfact.data import find_files, write
 from hyperfact.data.audit import SEVERITIES, Audit, Cleaned, Finding, audit_of, clean, percent
 from hyperfact.data.audit.kinds import INFO, LEAK, OK, WARNING
@@ -54,9 +53,9 @@ Examples = Annotated[int, typer.Option("--examples", min=0, help="Examples for e
 @app.command("audit")
 @grouped
 def audit_command(
+    shown: Shown,
     dataset: Dataset = "baseball",
     *,
-    source: Shown,
     strict: Strict = False,
     html: Html = None,
     fix: Fix = None,
@@ -64,7 +63,6 @@ def audit_command(
     drop_twins: DropTwins = False,
     force: Force = False,
     examples: Examples = 3,
-    literals: Literals = "keep",
     as_json: AsJson = False,
 ) -> None:
     """Look for leaks, repeats, unseen names and other surprises in a dataset.
@@ -74,8 +72,8 @@ def audit_command(
     """
     if fix is None and (to is not None or drop_twins):
         raise UserError("--to and --drop-twins say how to clean; they need --fix FOLDER")
-    splits = source.load(dataset, literals)
-    _check_targets(dataset, source.data_dir, html, fix, force=force)
+    splits = shown.splits(dataset)
+    _check_targets(dataset, shown.data_dir, html, fix, force=force)
     found = audit_of(splits, examples=examples)
     if html is not None:
         from hyperfact.draw.pages.audit_page import page
@@ -124,7 +122,7 @@ def _as_dict(found: Audit, cleaned: Cleaned | None, files: list[Path]) -> dict[s
 def print_audit(found: Audit) -> None:
     """The audit as a table, the bad findings with a sentence and examples below."""
     sizes = ", ".join(f"{name} {count:,}" for name, count in found.sizes.items())
-    print_text(f"{found.name} ({sizes} facts): {found.verdict}\n")
+    print_text(f"{in_line(found.name)} ({sizes} facts): {found.verdict}\n")
     shown = [f for severity in SEVERITIES for f in found.with_severity(severity)]
     bad = [f for f in shown if f.severity in {LEAK, WARNING}]
     rows = [f for f in shown if f.severity != OK]
@@ -133,7 +131,7 @@ def print_audit(found: Audit) -> None:
     for finding in bad:
         print_text("")
         head = Text(f"{finding.severity}: ", style=_LOOK[finding.severity])
-        body = visible(f"{finding.sentence} {finding.kind.reason}")
+        body = in_line(f"{finding.sentence} {finding.kind.reason}")
         _console().print(head + Text(body, style="default"))
         for example in finding.shown:
             print_text(f"  {example if len(example) <= _LONGEST else example[:_LONGEST] + '…'}")
@@ -152,7 +150,7 @@ def _table(rows: list[Finding]) -> Table:
         severity = Text(f.severity, style=_LOOK[f.severity])
         cells = (
             f.kind.title,
-            visible(f.where or "all"),
+            in_line(f.where or "all"),
             f"{f.count:,}",
             f"{f.of:,}",
             percent(f.share),

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from hyperfact import __version__
-from hyperfact.cli.visible import VisibleFormatter, visible
+from hyperfact.cli.visible import VisibleFormatter, in_line, visible
 from hyperfact.errors import HyperfactError, UserError
 from hyperfact.system.cores import cores, is_busy
 from hyperfact.system.memory import keep_freed_memory
@@ -182,7 +182,7 @@ def _usage_or_bug(error: Exception) -> int:
 
 def _fail(message: str, code: int) -> int:
     if _state["debug"]:
-        note(traceback.format_exc().rstrip())
+        print(visible(traceback.format_exc()), end="", file=sys.stderr)  # noqa: T201 -- as `note`
     note(message)
     return code
 
@@ -243,8 +243,8 @@ def print_text(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """A message for the person, on stderr."""
-    print(visible(text), file=sys.stderr)  # noqa: T201 -- the command line prints
+    """A message for the person, one line on stderr."""
+    print(in_line(text), file=sys.stderr)  # noqa: T201 -- the command line prints
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
@@ -271,7 +271,7 @@ def _cell(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:.3f}"
-    return visible(str(value)).replace("\n", "\\n").replace("\t", "\\t")  # a row is one line
+    return in_line(value)
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Commands on data: datasets, stats, show, convert."""
+"""Commands on data: datasets, stats, show, convert; and how every command reads a dataset."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +22,13 @@ from hyperfact.cli.common import (
     refuse_existing,
 )
 from hyperfact.cli.options import LabelFile, grouped
+from hyperfact.cli.visible import in_line
 from hyperfact.data import is_local, notes, read, write
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
 from hyperfact.data.builder import ReadReport
 from hyperfact.data.bundle import BUNDLED
 from hyperfact.data.formats import FORMATS
 from hyperfact.data.label_files import beside, read_labels
-from hyperfact.data.split import ensure_splits
 from hyperfact.data.stats import Stats, stats_of
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.hkg import HKG, Splits
@@ -45,59 +45,52 @@ Columns = Annotated[
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Where facts come from, and how their names are shown."""
+class Reading:
+    """How a dataset is read: where it lies, and what its files are like."""
 
     data_dir: DataDir = None
     format: FormatName = None
+    columns: Columns = None
+    literals: Literals = "keep"
+
+    def splits(self, dataset: str) -> Splits:
+        """The facts of a dataset, with a bar for downloads and notes on stderr."""
+        return self.report(dataset)[0]
+
+    def report(self, dataset: str) -> tuple[Splits, ReadReport]:
+        """`splits`, with what was dropped and noticed."""
+        known = BENCHMARKS.get(dataset) if not is_local(dataset) else None
+        if known is not None and present(known, self.data_dir) is None:
+            with download_bar() as bar:
+                download(known, progress=bar)
+        splits, report = read(
+            dataset,
+            data_dir=self.data_dir,
+            format=self.format,
+            columns=self.columns,
+            literals=self.literals,
+        )
+        for line in report.guesses:
+            note(line)
+        for line in notes(report):
+            note(f"note: {line}")
+        return splits, report
+
+
+@dataclass(frozen=True)
+class Shown(Reading):
+    """How a dataset is read by a command that shows names, and what they are called."""
+
     labels: LabelFile = None
 
-    def load(self, dataset: str, literals: str = "keep") -> Splits:
-        """Load a dataset for a command that shows names."""
-        return labelled(load_noted(dataset, self.data_dir, self.format, literals), self.labels)
+    def splits(self, dataset: str) -> Splits:
+        """The facts, with the labels of a file if one is given."""
+        return labelled(super().splits(dataset), self.labels)
 
 
 def labelled(splits: Splits, labels: Path | None) -> Splits:
     """The dataset with the labels of a file, if one is given."""
     return splits if labels is None else splits.with_labels(read_labels(labels))
-
-
-def load_noted(
-    dataset: str, data_dir: Path | None, format: str | None, literals: str = "keep"
-) -> Splits:
-    """Load a dataset for a command: with a bar for downloads, and notes on stderr."""
-    return read_noted(dataset, data_dir, format, literals=literals)[0]
-
-
-def load_split(dataset: str, data_dir: Path | None, format: str | None, literals: str) -> Splits:
-    """`load_noted`, with facts to test on: one file alone is split, and this is said."""
-    splits, said = ensure_splits(load_noted(dataset, data_dir, format, literals))
-    if said:
-        note(said)
-    return splits
-
-
-def read_noted(
-    dataset: str,
-    data_dir: Path | None,
-    format: str | None,
-    *,
-    literals: str = "keep",
-    columns: str | None = None,
-) -> tuple[Splits, ReadReport]:
-    """`load_noted`, with the report."""
-    known = BENCHMARKS.get(dataset) if not is_local(dataset) else None
-    if known is not None and present(known, data_dir) is None:
-        with download_bar() as bar:
-            download(known, progress=bar)
-    splits, report = read(
-        dataset, data_dir=data_dir, format=format, literals=literals, columns=columns
-    )
-    for line in report.guesses:
-        note(line)
-    for line in notes(report):
-        note(f"note: {line}")
-    return splits, report
 
 
 @app.command()
@@ -151,20 +144,18 @@ def formats(*, as_json: AsJson = False) -> None:
 
 
 @app.command()
+@grouped
 def stats(
+    reading: Reading,
     dataset: Dataset = "baseball",
     *,
-    data_dir: DataDir = None,
-    format: FormatName = None,
-    columns: Columns = None,
-    literals: Literals = "keep",
     as_json: AsJson = False,
 ) -> None:
     """Count entities, relations, arities, qualifiers and degrees of a dataset.
 
     Example: `hyperfact stats baseball`, `hyperfact stats my-facts.jsonl --json`
     """
-    splits, report = read_noted(dataset, data_dir, format, literals=literals, columns=columns)
+    splits, report = reading.report(dataset)
     found = stats_of(splits)
     formats = ", ".join(report.formats)
     if as_json:
@@ -176,7 +167,7 @@ def stats(
 
 def _print_stats(found: Stats, labels: Labels) -> None:
     print_text(
-        f"{found.name}: {found.entities:,} entities ({found.literals:,} literals), "
+        f"{in_line(found.name)}: {found.entities:,} entities ({found.literals:,} literals), "
         f"{found.relations:,} relations ({found.primary_relations:,} primary, "
         f"{found.attributes:,} attributes)\n"
     )
@@ -203,7 +194,7 @@ def _print_stats(found: Stats, labels: Labels) -> None:
     d = found.degree
     print_text(
         f"\nfacts an entity stands in: median {d.median:g}, mean {d.mean:.1f}, "
-        f"max {d.max:,} ({labels.full(d.top)})"
+        f"max {d.max:,} ({in_line(labels.full(d.top))})"
     )
 
 
@@ -224,7 +215,7 @@ def show(
 
     Example: `hyperfact show baseball "Hank Aaron"`, `hyperfact show baseball "played for" -n 5`
     """
-    splits = shown.load(dataset)
+    splits = shown.splits(dataset)
     if split != "all" and split not in splits:
         raise UnknownNameError("split", split, [*splits, "all"])
     graph, labels = splits.all if split == "all" else splits[split], splits.labels
@@ -284,7 +275,7 @@ def convert(
     `hyperfact convert people.csv facts.jsonl --columns "subject=person, relation=:at, object=firm"`
     """
     refuse_existing(target, force=force)
-    splits, _ = read_noted(source, data_dir, from_, literals=literals, columns=columns)
+    splits = Reading(data_dir, from_, columns, literals).splits(source)
     if splits.label_texts and target.suffix:
         refuse_existing(beside(target), force=force)
     paths = write(splits, target, format=to)

@@ -1,18 +1,16 @@
 """Commands on graphs: transform, restore, verify, draw."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hyperfact.cli.common import (
     AsJson,
-    DataDir,
     Dataset,
     Force,
-    FormatName,
-    Literals,
     app,
     note,
     print_json,
@@ -21,13 +19,15 @@ from hyperfact.cli.common import (
     refuse_existing,
     write_page,
 )
-from hyperfact.cli.data import Shown, load_noted
+from hyperfact.cli.data import Reading, Shown
 from hyperfact.cli.options import grouped
+from hyperfact.cli.visible import in_line
 from hyperfact.data import write
 from hyperfact.draw import draw_fact, draw_neighbourhood, draw_transformations
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.kg import KG
 from hyperfact.graph.labels import Labels
 from hyperfact.graph.queries import read_fact
 from hyperfact.system.writing import is_special
@@ -35,11 +35,20 @@ from hyperfact.transforms import MODES, TRANSFORMS, Certificate, restore, transf
 from hyperfact.transforms.complexity import Sizes, costs
 from hyperfact.transforms.interchange import KG_FORMATS, read_kg, write_kg
 
-Transformation = Annotated[str, typer.Option(help=f"One of {', '.join(TRANSFORMS)}.")]
-Mode = Annotated[
-    str | None,
-    typer.Option(help=f"For equivalent: {', '.join(MODES)}. [default: {MODES[0]}]"),
-]
+
+@dataclass(frozen=True)
+class Way:
+    """How facts become a KG."""
+
+    transformation: Annotated[str, typer.Option(help=f"One of {', '.join(TRANSFORMS)}.")] = (
+        "equivalent"
+    )
+    mode: Annotated[
+        str | None,
+        typer.Option(help=f"For equivalent: {', '.join(MODES)}. [default: {MODES[0]}]"),
+    ] = None
+
+
 SplitName = Annotated[str, typer.Option("--split", help="train, valid, test or all.")]
 
 
@@ -51,22 +60,20 @@ def pick(splits: Splits, split: str) -> HKG:
 
 
 @app.command("transform")
+@grouped
 def transform_command(
     words: Annotated[
         list[str],
         typer.Argument(metavar="DATASET OUT", help="With --table: one or more datasets, no OUT."),
     ],
+    way: Way,
+    reading: Reading,
     *,
-    transformation: Transformation = "equivalent",
-    mode: Mode = None,
     split: SplitName = "train",
     to: Annotated[str | None, typer.Option(help=f"Format of OUT: {', '.join(KG_FORMATS)}.")] = None,
     table: Annotated[
         bool, typer.Option("--table", help="Only count: every transformation beside its bound.")
     ] = False,
-    data_dir: DataDir = None,
-    format: FormatName = None,
-    literals: Literals = "keep",
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -76,33 +83,33 @@ def transform_command(
     `hyperfact transform --table FB-AUTO JF17K WD50K`
     """
     if table:
-        loaded = [load_noted(name, data_dir, format, literals) for name in words]
+        loaded = [reading.splits(name) for name in words]
         _print_costs([(s.name, pick(s, split)) for s in loaded], as_json=as_json)
         return
     if len(words) != 2:
         raise UserError(f"expected DATASET and OUT, got {len(words)} words (or use --table)")
     refuse_existing(Path(words[1]), force=force)
-    hkg = pick(load_noted(words[0], data_dir, format, literals), split)
-    kg = transform(hkg, transformation, mode=mode)
+    hkg = pick(reading.splits(words[0]), split)
+    kg = transform(hkg, way.transformation, mode=way.mode)
     path = write_kg(kg, words[1], format=to)
     lost = int(twins(hkg).sum()) if kg.mode == "paper-text" else 0
     if lost:
         note(f"mode paper-text: {lost:,} facts cannot be recovered (see `hyperfact verify`)")
-    found = {
+    if as_json:
+        print_json({"split": split, "facts": len(hkg), **_about(kg), "out": str(path)})
+    else:
+        print_text(f"{kg!r} of {len(hkg):,} {split} facts written to {in_line(path)}")
+
+
+def _about(kg: KG) -> dict[str, Any]:
+    return {
         "transformation": kg.transformation,
         "mode": kg.mode,
-        "split": split,
-        "facts": len(hkg),
         "nodes": kg.num_nodes,
         "mediators": kg.num_mediators,
         "edges": len(kg),
         "fingerprint": kg.fingerprint,
-        "out": str(path),
     }
-    if as_json:
-        print_json(found)
-    else:
-        print_text(f"{kg!r} of {len(hkg):,} {split} facts written to {path}")
 
 
 def _print_costs(graphs: list[tuple[str, HKG]], *, as_json: bool) -> None:
@@ -115,7 +122,7 @@ def _print_costs(graphs: list[tuple[str, HKG]], *, as_json: bool) -> None:
         return
     for name, hkg in graphs:
         letters = ", ".join(f"{k} = {v:,}" for k, v in vars(Sizes.of(hkg)).items())
-        print_text(f"{name}: {letters}")
+        print_text(f"{in_line(name)}: {letters}")
     print_text("")
     columns = ("dataset", "transformation", "mode", "measure", "formula", "bound", "counted")
     print_table(columns, [["" if row[c] is None else row[c] for c in columns] for row in rows])
@@ -149,17 +156,15 @@ def restore_command(
 
 
 @app.command("verify")
+@grouped
 def verify_command(
     dataset: Dataset,
+    way: Way,
+    reading: Reading,
     *,
-    transformation: Transformation = "equivalent",
-    mode: Mode = None,
     split: SplitName = "train",
     examples: Annotated[int, typer.Option(min=0, help="Lost facts to show for each reason.")] = 3,
     out: Annotated[Path | None, typer.Option(help="Also write the certificate here.")] = None,
-    data_dir: DataDir = None,
-    format: FormatName = None,
-    literals: Literals = "keep",
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -171,8 +176,8 @@ def verify_command(
     `hyperfact verify JF17K --transformation plain --json`
     """
     refuse_existing(out, force=force)
-    splits = load_noted(dataset, data_dir, format, literals)
-    certificate = verify(pick(splits, split), transformation, mode=mode, examples=examples)
+    splits = reading.splits(dataset)
+    certificate = verify(pick(splits, split), way.transformation, mode=way.mode, examples=examples)
     document = {"dataset": splits.name, "split": split, **certificate.to_dict()}
     if out is not None:
         text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
@@ -188,7 +193,7 @@ def verify_command(
 def _print_certificate(found: Certificate, what: str) -> None:
     title = found.transformation + (f"/{found.mode}" if found.mode else "")
     verdict = "lossless" if found.lossless else f"LOSSY, {found.lost:,} facts are lost"
-    print_text(f"{what}, {title}: {verdict}\n")
+    print_text(f"{in_line(what)}, {title}: {verdict}\n")
     print_table(("count", ""), [(name, value) for name, value in found.counts.items()])
     print_text(f"\nfacts    {found.hkg_fingerprint}\ngraph    {found.kg_fingerprint}")
     print_text(f"restored {found.restored_fingerprint or 'this transformation has no inverse'}")
@@ -224,7 +229,7 @@ def draw(
     if out.suffix not in ("", ".svg") and not is_special(out):
         raise UserError(f"{out}: pictures are SVG; name a file that ends in .svg")
     refuse_existing(out, force=force)
-    splits = shown.load(dataset)
+    splits = shown.splits(dataset)
     hkg, labels = pick(splits, split), splits.labels
     drawn = what if "|" in what else labels.meant(what, "entity")
     fact = None if drawn in hkg.entities and not transformations else _fact_like(hkg, drawn, labels)
@@ -238,7 +243,7 @@ def draw(
     if as_json:
         print_json({"drawn": found, "label": label, "out": str(out)})
     else:
-        print_text(f"drew {label} to {out}")
+        print_text(f"drew {in_line(label)} to {in_line(out)}")
 
 
 def _fact_like(hkg: HKG, what: str, labels: Labels) -> Fact:

@@ -11,7 +11,6 @@ from hyperfact.cli.common import (
     AsJson,
     DataDir,
     Force,
-    FormatName,
     RunPath,
     Threads,
     app,
@@ -21,6 +20,7 @@ from hyperfact.cli.common import (
     refuse_existing,
     set_threads,
 )
+from hyperfact.cli.data import Reading, labelled
 from hyperfact.cli.options import LabelFile, NamingCommand, grouped, with_code
 from hyperfact.cli.results import print_comparisons, report
 from hyperfact.errors import DataError, UnknownNameError
@@ -73,8 +73,6 @@ class View:
 
     def show(self, found: "Evaluation", about: Mapping[str, str], splits: "Splits") -> None:
         """Print a ranking, with what it is of."""
-        from hyperfact.cli.data import labelled
-
         found = replace(found, hits=_hits(self.hits))
         labels = labelled(splits, self.labels).labels
         report(found, about, by=self.by or [], labels=labels, as_json=self.as_json)
@@ -110,7 +108,6 @@ def evaluate_(
     refuse_existing(ranks, force=force)
     set_threads(threads)
     stored = open_run(path, data_dir=data_dir)
-    _check_split(split, stored.splits)
     found = evaluate_split(stored, split, policy=policy.over(policy_of(stored.config)))
     if ranks is not None:
         write_table(ranks, found.ranks.columns(), about_ranks(stored, split, found))
@@ -138,7 +135,7 @@ def compare_(
     from hyperfact.evaluation import Policy, align, compare
 
     (one, about), (two, other) = (_stored_ranks(path, split) for path in (first, second))
-    _refuse_unlike({first: about, second: other})
+    _refuse_unlike((first, about), (second, other))
     policy = PolicyOptions(ties=ties).over(Policy(**about["policy"]))
     one, two = align(one, two)
     found = {"all": compare(one, two, ties=policy.ties)}
@@ -161,11 +158,10 @@ def score_predictions(
     ],
     policy: PolicyOptions,
     view: View,
+    reading: Reading,
     *,
     dataset: Annotated[str, typer.Option(help="A bundled or benchmark name, or a path.")],
     split: Split = "test",
-    data_dir: DataDir = None,
-    format: FormatName = None,
     missing: Annotated[
         str, typer.Option(help="Queries without a prediction: error, or worst rank.")
     ] = "error",
@@ -176,17 +172,16 @@ def score_predictions(
 
     Example: `hyperfact score-predictions scores.parquet --dataset JF17K --slots so`
     """
-    from hyperfact.cli.data import load_noted
-    from hyperfact.evaluation import Background, Policy, judge
+    from hyperfact.evaluation import Background, Policy, asked_facts, judge
     from hyperfact.evaluation.predictions import read_predictions
 
     if missing not in ("error", "worst"):
         raise UnknownNameError("choice of missing", missing, ("error", "worst"))
-    splits = load_noted(dataset, data_dir, format)
-    _check_split(split, splits)
-    given = read_predictions(path, splits[split])
+    splits = reading.splits(dataset)
+    facts = asked_facts(splits, split)
+    given = read_predictions(path, facts)
     found = judge(
-        splits[split],
+        facts,
         given,
         Background.of(splits),
         policy=policy.over(Policy()),
@@ -205,28 +200,29 @@ def _hits(text: str) -> Sequence[int]:
     return tuple(int(word) for word in words)
 
 
-def _check_split(split: str, splits: "Splits") -> None:
-    if split not in splits:
-        raise UnknownNameError("split", split, splits)
-
-
 def _stored_ranks(path: Path, split: str) -> "tuple[Ranks, dict[str, Any]]":
     from hyperfact.evaluation import Ranks
-    from hyperfact.runs.artifacts import RANKS
+    from hyperfact.runs.artifacts import RANKS, read_manifest
     from hyperfact.system.tables import read_table
 
     file = path / RANKS.format(split=split) if path.is_dir() else path
+    if path.is_dir() and not file.exists():
+        ranked = read_manifest(path).get("policy", {})
+        raise DataError(
+            f"{path}: not evaluated on {split} facts; the run has ranks of "
+            f"{', '.join(ranked) or 'nothing'} (see --split, and `hyperfact evaluate --ranks`)"
+        )
     names = [*Ranks.__dataclass_fields__]
     columns, about = read_table(file, names)
     return Ranks(*(columns[name] for name in names)), about
 
 
-def _refuse_unlike(abouts: Mapping[Path, Mapping[str, Any]]) -> None:
+def _refuse_unlike(*sides: tuple[Path, Mapping[str, Any]]) -> None:
     """Only rankings of the same facts under the same policy can be compared."""
-    one, two = abouts.values()
+    (_, one), (_, two) = sides
     if one["facts"] != two["facts"]:
-        sides = " and ".join(f"{_dataset(path, about)} ({path})" for path, about in abouts.items())
-        raise DataError(f"the rankings are of different facts: {sides}; train both on one dataset")
+        both = " and ".join(f"{_dataset(path, about)} ({path})" for path, about in sides)
+        raise DataError(f"the rankings are of different facts: {both}; train both on one dataset")
     if one["policy"] != two["policy"]:
         raise DataError(
             f"the rankings differ in their policy: {one['policy']} and {two['policy']}; "

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
+    FormatName,
     Threads,
     app,
     note,
@@ -20,12 +21,18 @@ from hyperfact.cli.common import (
     set_threads,
     spare_threads,
 )
+from hyperfact.cli.data import Columns, Reading, labelled
 from hyperfact.cli.options import LabelFile, NamingCommand, grouped, with_code
 from hyperfact.config import ExperimentConfig
+from hyperfact.config.settings import override
+from hyperfact.data import absolute
+from hyperfact.data.split import ensure_splits
 from hyperfact.errors import UserError
-
-if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
-    from hyperfact.graph.hkg import Splits
+from hyperfact.graph.hkg import Splits
+from hyperfact.runs.configurations import read_config
+from hyperfact.runs.defaults import with_defaults
+from hyperfact.runs.sizes import refuse_impossible
+from hyperfact.system.memory import machine_memory
 
 config_app = typer.Typer(help="Look at configurations.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
@@ -60,41 +67,44 @@ class Choice:
     overrides: Overrides = None
     labels: LabelFile = None
     data_dir: DataDir = None
+    format: FormatName = None
+    columns: Columns = None
     threads: Threads = None
 
-    def read(self) -> "tuple[ExperimentConfig, Splits]":
-        """The configuration and its facts, with the threads set."""
-        from hyperfact.cli.data import labelled
-        from hyperfact.data import absolute
-        from hyperfact.runs.configurations import read_config
+    def read(self, max_memory: int | None = None) -> tuple[ExperimentConfig, Splits]:
+        """The configuration and its facts, with the threads set; torch is loaded last.
 
+        Args:
+            max_memory: Bytes that may be used; by default what the machine has.
+        """
         named = {
             "data.dataset": self.dataset,
+            "data.format": self.format,
+            "data.columns": self.columns,
             "encoder.name": self.encoder,
             "decoder.name": self.decoder,
         }
         changes = [f"{key}={value}" for key, value in named.items() if value is not None]
         changes += self.overrides or []
         config = read_config(self.config, changes).with_data_dir(self.data_dir)
-        # What is wrong with names is said before torch is loaded.
         splits = labelled(chosen_data(config), self.labels)
         if self.config is None:
             config = fitted(changes, splits).with_data_dir(self.data_dir)
+        refuse_impossible(config, splits.train, max_memory or machine_memory())
         data = config.data.model_copy(update={"dataset": absolute(config.data.dataset)})
         config = config.model_copy(update={"data": data})
         if self.threads is None:
             spare_threads()
         else:
             set_threads(self.threads)
-        return config, splits
+
+        from hyperfact.runs.build import resolve
+
+        return resolve(config), splits
 
 
-def fitted(changes: Sequence[str], splits: "Splits") -> ExperimentConfig:
+def fitted(changes: Sequence[str], splits: Splits) -> ExperimentConfig:
     """What was asked for, and settings that fit the facts beside it; says which and why."""
-    from hyperfact.config.settings import override
-    from hyperfact.runs.defaults import with_defaults
-    from hyperfact.system.memory import machine_memory
-
     tree: dict[str, dict[str, Any]] = {}
     for change in changes:
         override(tree, change)
@@ -165,22 +175,25 @@ def config_show(
 
     Example: `hyperfact config show --set encoder.name=rgcn`
     """
-    from hyperfact.runs.build import meanings, resolve
-    from hyperfact.runs.configurations import read_config
+    read = read_config(config, overrides or [])
 
-    chosen = resolve(read_config(config, overrides or []))
+    from hyperfact.runs.build import meanings, resolve
+
+    chosen = resolve(read)
     if as_json:
         print_json(chosen.model_dump())
     else:
         print_text(chosen.to_toml(comments=meanings(chosen)).rstrip())
 
 
-def chosen_data(config: ExperimentConfig) -> "Splits":
+def chosen_data(config: ExperimentConfig) -> Splits:
     """The facts that a configuration names, with notes on stderr about how they were read."""
-    from hyperfact.cli.data import load_split
-
     data = config.data
     if not data.dataset:
         raise UserError("no data: give --dataset, or set data.dataset in the configuration")
     folder = Path(data.data_dir) if data.data_dir is not None else None
-    return load_split(data.dataset, folder, data.format, data.literals)
+    reading = Reading(folder, data.format, data.columns, data.literals)
+    splits, said = ensure_splits(reading.splits(data.dataset))
+    if said:
+        note(said)
+    return splits

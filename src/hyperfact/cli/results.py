@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hyperfact.cli.common import note, print_json, print_table, print_text
+from hyperfact.cli.visible import in_line
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.labels import Labels
 
@@ -113,4 +114,5 @@ def print_comparisons(found: "Mapping[str, Comparison]", first: Path, second: Pa
         for name, c in found.items()
     ]
     print_table((*columns, "ties", "losses", "ranks"), rows)
-    print_text(f"\nMRR of {first} (first) and {second} (second); wins are the second's")
+    names = f"{in_line(first)} (first) and {in_line(second)} (second)"
+    print_text(f"\nMRR of {names}; wins are the second's")

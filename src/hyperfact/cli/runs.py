@@ -155,10 +155,11 @@ def plan_(
 
     Example: `hyperfact plan fb_auto_compgcn_mdistmult --max-memory 4`
     """
+    limit = None if max_memory is None else int(max_memory * 1e9)
+    config, splits = choice.read(limit)
+
     from hyperfact.runs.plan import forecast
 
-    config, splits = choice.read()
-    limit = None if max_memory is None else int(max_memory * 1e9)
     found = forecast(config, splits, seconds=seconds, max_memory=limit)
     if as_json:
         print_json(found.as_dict())

@@ -8,15 +8,15 @@ import typer
 
 from hyperfact.cli.common import (
     AsJson,
-    DataDir,
     Dataset,
-    FormatName,
+    Force,
     app,
     note,
     print_json,
     print_table,
+    refuse_existing,
 )
-from hyperfact.cli.data import Columns, read_noted
+from hyperfact.cli.data import Reading
 from hyperfact.cli.options import grouped
 from hyperfact.data import write
 from hyperfact.data.split import split_by_entity, split_by_time, split_facts, unseen_names
@@ -56,11 +56,10 @@ def split(
     dataset: Dataset,
     out: Annotated[Path, typer.Argument(help="A folder for train, valid and test.")],
     way: Way,
+    reading: Reading,
     *,
     to: Annotated[str, typer.Option("--to", help="Format of the files.")] = "jsonl",
-    columns: Columns = None,
-    data_dir: DataDir = None,
-    format: FormatName = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Split facts into train, valid and test; no primary triple stands in two of them.
@@ -70,7 +69,8 @@ def split(
     Examples: `hyperfact split facts.jsonl mine`,
     `hyperfact split facts.jsonl mine --by-time start --ratios 70,10,20`
     """
-    found = way.split(read_noted(dataset, data_dir, format, columns=columns)[0].all)
+    refuse_existing(out, force=force)
+    found = way.split(reading.splits(dataset).all)
     paths = write(found, out, format=to)
     if as_json:
         sizes = {name: len(part) for name, part in found.items()}

@@ -43,6 +43,9 @@ class DataConfig(Section):
         default=None, description="where benchmarks lie; default: HYPERFACT_DATA"
     )
     format: str | None = Field(default=None, description="format of the files; default: recognised")
+    columns: str | None = Field(
+        default=None, description='of a table: "subject=…, relation=…, object=…"; default: known'
+    )
     literals: Literal["keep", "drop", "error"] = Field(
         default="keep", description="what to do with values that are not entities"
     )

@@ -21,7 +21,7 @@ from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.label_texts import LabelTexts
 from hyperfact.system.source import Fault, Source
-from hyperfact.system.writing import staged, write_lines
+from hyperfact.system.writing import is_special, staged, write_lines
 
 logger = logging.getLogger("hyperfact")
 _WORDS = ("train", "valid", "val", "dev", "test", "aux")
@@ -154,6 +154,8 @@ def find_files(
     text = str(source)
     if is_local(source):
         path = Path(source)
+        if is_special(path):
+            raise UserError(f"{text}: a pipe or a device; facts are read from files and folders")
         name = path.resolve().name if path.is_dir() else path.name.partition(".")[0]
         files: Mapping[str, Path] = split_files(path) if path.is_dir() else {"train": path}
         return name, files, None

@@ -4,7 +4,7 @@ Order: bootstrap, policy, background, ranks, comparison, ranking, slices, result
 checks, foreign, predictions, baseline.
 """
 
-from hyperfact.evaluation.background import Background
+from hyperfact.evaluation.background import Background, asked_facts
 from hyperfact.evaluation.bootstrap import Interval
 from hyperfact.evaluation.checks.contract import check_model
 from hyperfact.evaluation.comparison import Comparison, align, compare
@@ -33,6 +33,7 @@ __all__ = [
     "Scorer",
     "Ties",
     "align",
+    "asked_facts",
     "check_invariants",
     "check_model",
     "compare",

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hyperfact.errors import UserError
+from hyperfact.errors import DataError, UnknownNameError, UserError
 from hyperfact.evaluation.policy import FilterRule, Given, Policy
 from hyperfact.graph.hkg import HKG, Columns, Splits
 from hyperfact.graph.partial import AgreeingAnswers, PartialQueries
@@ -13,6 +13,25 @@ from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import Array, Ids, Places, Table, owners_of
 
 _NO_IDS: Ids = np.zeros(0, dtype=np.int32)
+_HELD_OUT = ("valid", "test")
+
+
+def asked_facts(splits: Splits, split: str) -> HKG:
+    """The facts of a split, to ask about.
+
+    Raises:
+        UnknownNameError: Nothing is called so.
+        DataError: The dataset has no such facts, with the remedy.
+    """
+    if split not in splits and split not in _HELD_OUT:
+        raise UnknownNameError("split", split, splits)
+    facts = splits.get(split)
+    if facts is not None and len(facts):
+        return facts
+    others = [name for name in _HELD_OUT if len(splits.get(name, ()))]
+    remedy = [f"ask about the {name} facts (--split {name})" for name in others]
+    remedy.append("part the facts with `hyperfact split`, and train on that")
+    raise DataError(f"not evaluated: {splits.name} has no {split} facts; {', or '.join(remedy)}")
 
 
 @dataclass(frozen=True)

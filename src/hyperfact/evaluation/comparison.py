@@ -9,6 +9,7 @@ from hyperfact.errors import DataError
 from hyperfact.evaluation.bootstrap import RESAMPLES, Interval, interval, resampled_means
 from hyperfact.evaluation.policy import Ties
 from hyperfact.evaluation.ranks import Ranks
+from hyperfact.graph.frames import make_frame
 from hyperfact.graph.ragged import Array
 
 
@@ -29,6 +30,11 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """By the names that commands print."""
         return asdict(self)
+
+    def to_frame(self, kind: str | None = None) -> Any:
+        """As a table of one row, with `low` and `high` of the interval; see `HKG.to_frame`."""
+        row = {**asdict(self), "low": self.interval.low, "high": self.interval.high}
+        return make_frame({name: [row[name]] for name in row if name != "interval"}, kind)
 
 
 def align(first: Ranks, second: Ranks) -> tuple[Ranks, Ranks]:

@@ -17,7 +17,10 @@ from hyperfact.evaluation.bootstrap import (
 from hyperfact.evaluation.policy import Policy
 from hyperfact.evaluation.ranks import HITS, Metrics, Ranks, mrr_by_ties
 from hyperfact.evaluation.slices import NOT_SEEN, RankedQueries, slices_of
+from hyperfact.graph.facts import Slot
+from hyperfact.graph.frames import make_frame
 from hyperfact.graph.hkg import HKG
+from hyperfact.graph.queries import entity_at
 
 #: A larger gap between the best and the worst place among equals deserves a warning.
 TIE_GAP = 0.001
@@ -100,6 +103,21 @@ class Evaluation:
             "by_arity": {str(a): m.as_dict() for a, m in self.by_arity().items()},
             "by_slot": {s: m.as_dict() for s, m in self.by_slot().items()},
         }
+
+    def to_frame(self, kind: str | None = None) -> Any:
+        """A row for each ranked query, by name: which fact, which slot, which answer, what rank."""
+        asked, graph = self.ranks, self.graph
+        facts = [graph[i] for i in asked.fact.tolist()]
+        answers = entity_at(graph.columns, asked.fact, asked.slot).tolist()
+        columns = {
+            "fact": [str(fact) for fact in facts],
+            "relation": [fact.relation for fact in facts],
+            "slot": [str(Slot(slot)) for slot in asked.slot.tolist()],
+            "answer": [graph.entities[i] for i in answers],
+            "rank": asked.by(self.policy.ties),
+            **{name: getattr(asked, name) for name in ("arity", "score", "candidates")},
+        }
+        return make_frame(columns, kind)
 
     def _of(self, rows: Any) -> Metrics:
         return Metrics.of(self.ranks.take(rows), self.policy.ties, hits=self.hits)

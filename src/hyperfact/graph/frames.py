@@ -1,10 +1,12 @@
-"""Facts as a table in memory: pandas, polars, Arrow, or a list of dicts; none is imported unasked.
+"""Tables in memory: pandas, polars, Arrow, or a list of dicts; none is imported unasked.
 
-A row is a fact. A cell that is None, NaN or empty is no qualifier, a list in a cell is several.
+In a table of facts a row is a fact; a cell that is None, NaN or empty is no qualifier, a list in a
+cell is several.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from hyperfact.errors import DataError, MissingExtraError, UnknownNameError
@@ -16,7 +18,7 @@ _MAKERS = {
     "polars": ("polars", "DataFrame"),
     "arrow": ("pyarrow", "table"),
 }
-_Cells = dict[str, list[Any]]  # column -> a value for each row
+_Cells = Mapping[str, Sequence[Any]]  # column -> a value for each row
 
 
 def frame_facts(
@@ -44,7 +46,19 @@ def frame_facts(
         yield Fact(parts[0][0], parts[1][0], parts[2][0], tuple(pairs))
 
 
-def make_frame(facts: Sequence[Fact], kind: str) -> Any:
+def make_frame(columns: Mapping[str, Any], kind: str | None = None) -> Any:
+    """A table with these columns.
+
+    Args:
+        columns: Lists or arrays of equal length, by name.
+        kind: `pandas`, `polars`, `arrow` or `rows`; if None, pandas or polars, as installed.
+    """
+    if kind is None:
+        kind = next((name for name in ("pandas", "polars") if find_spec(name)), "pandas")
+    return _maker(kind)(columns)
+
+
+def facts_frame(facts: Sequence[Fact], kind: str | None) -> Any:
     """These facts with a column for each attribute: a list where a fact has several values."""
     counts: dict[str, int] = {}
     for fact in facts:
@@ -53,28 +67,29 @@ def make_frame(facts: Sequence[Fact], kind: str) -> Any:
     taken = [name for name in counts if name in TRIPLE]
     if taken:
         raise DataError(f"the attribute {taken[0]!r} has the name of another column")
-    cells: _Cells = {name: [getattr(fact, name) for fact in facts] for name in TRIPLE}
+    cells: dict[str, list[Any]] = {n: [getattr(fact, n) for fact in facts] for n in TRIPLE}
     for name, most in counts.items():
         values = [[v for a, v in fact.qualifiers if a == name] for fact in facts]
         cells[name] = values if most > 1 else [found[0] if found else None for found in values]
-    return _maker(kind)(cells)
+    return make_frame(cells, kind)
 
 
-def _maker(kind: str) -> Callable[[_Cells], Any]:
+def _maker(kind: str) -> Callable[[Any], Any]:
     if kind == "rows":
         return _rows
     if kind not in _MAKERS:
         raise UnknownNameError("kind of frame", kind, [*_MAKERS, "rows"])
     package, name = _MAKERS[kind]
     try:
-        maker: Callable[[_Cells], Any] = getattr(import_module(package), name)
+        maker: Callable[[Any], Any] = getattr(import_module(package), name)
     except ImportError:
         raise MissingExtraError(package, "frames", f"a frame of {package}") from None
     return maker
 
 
 def _rows(cells: _Cells) -> list[dict[str, Any]]:
-    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+    columns = map(_values, cells.values())
+    return [dict(zip(cells, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _cells(frame: Any) -> _Cells:
@@ -82,6 +97,8 @@ def _cells(frame: Any) -> _Cells:
     if isinstance(frame, Sequence) and all(isinstance(row, Mapping) for row in frame):
         keys = dict.fromkeys(key for row in frame for key in row)
         return {str(key): [row.get(key) for row in frame] for key in keys}
+    if hasattr(frame, "__arrow_c_stream__") and not hasattr(frame, "__getitem__"):
+        frame = _maker("polars")(frame)  # which reads whatever speaks Arrow
     names = getattr(frame, "column_names", getattr(frame, "columns", None))
     if names is None:
         raise DataError(

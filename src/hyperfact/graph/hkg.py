@@ -17,7 +17,7 @@ from hyperfact.errors import DataError
 from hyperfact.graph.columns import Columns, Repeats, canonical, check_ids, used
 from hyperfact.graph.facts import Fact, Vocabulary, name_order
 from hyperfact.graph.fingerprints import digest_of, fact_hashes, name_hashes
-from hyperfact.graph.frames import frame_facts, make_frame
+from hyperfact.graph.frames import facts_frame, frame_facts
 from hyperfact.graph.label_texts import LabelTexts
 from hyperfact.graph.labels import Labels
 from hyperfact.graph.ragged import Ids, Places, group, offsets_of, owners_of
@@ -86,9 +86,13 @@ class HKG:
         """
         return cls.from_facts(frame_facts(frame, (subject, relation, object), qualifiers))
 
-    def to_frame(self, kind: str = "pandas") -> Any:
-        """As a table with a column for each attribute: `pandas`, `polars`, `arrow` or `rows`."""
-        return make_frame(list(self), kind)
+    def to_frame(self, kind: str | None = None) -> Any:
+        """As a table with a column for each attribute.
+
+        Args:
+            kind: `pandas`, `polars`, `arrow` or `rows`; if None, pandas or polars, as installed.
+        """
+        return facts_frame(list(self), kind)
 
     # -- size -------------------------------------------------------------------------------------
 

@@ -6,11 +6,17 @@ from typing import Any, Literal, get_args, overload
 
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.frames import make_frame
 from hyperfact.graph.labels import Labels
 from hyperfact.graph.ragged import Array
 from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, label_of, write_any
 
 Known = Literal["mark", "remove", "hide", "only"]
+_SHAPES = {
+    "new": "training saw no fact with this relation and these attributes; this is a guess",
+    "partial": "this run never saw questions that leave qualifiers out, so this is a guess; train "
+    "with objective.partial",
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class Answers(Sequence[Answer]):
     where: tuple[tuple[str, ...], ...]
     candidates: int  # how many were ranked
     calibrated: bool  # whether a temperature was fitted on validation facts
-    seen_shape: bool  # whether a training fact has this relation and at least these attributes
+    shape: Literal["seen", "partial", "new"]  # what training saw of such questions
     seen_role: bool  # whether training facts show anybody in the asked role, where that is asked
 
     @property
@@ -85,13 +91,14 @@ class Answers(Sequence[Answer]):
         return label_of(self.question, self.labels)
 
     @property
+    def seen_shape(self) -> bool:
+        """Whether training saw questions with this relation and these attributes."""
+        return self.shape == "seen"
+
+    @property
     def notes(self) -> list[str]:
         """What to know before one trusts these answers, a line each."""
-        found = []
-        if not self.seen_shape:
-            found.append(
-                "training saw no fact with this relation and these attributes; this is a guess"
-            )
+        found = [_SHAPES[self.shape]] if self.shape in _SHAPES else []
         if not self.seen_role:
             found.append("training saw nobody in the asked role, so that everybody is a candidate")
         return found
@@ -136,6 +143,17 @@ class Answers(Sequence[Answer]):
             "seen_role": self.seen_role,
             "answers": [answer.as_dict() for answer in self],
         }
+
+    def to_frame(self, kind: str | None = None) -> Any:
+        """A row for each answer, with the splits in which it is known; see `HKG.to_frame`."""
+        columns = {
+            "rank": self.ranks,
+            "answer": [self.names[i] for i in self.ids.tolist()],
+            "score": self.scores,
+            "probability": self.probabilities,
+            "known": [" ".join(where) for where in self.where],
+        }
+        return make_frame(columns, kind)
 
     def __repr__(self) -> str:
         head = f"Answers({self.label})"

@@ -1,7 +1,7 @@
 """The cache of a run: its facts and its calibration, both made again at will.
 
     cache/facts.safetensors    the facts of all splits by the ids of the run
-    cache/calibration.json     temperatures, and how well they fit
+    cache/calibration.json     temperatures, how they were fitted, and how well they fit
     cache/index.json           written last: SHA-256 of both, and of the run they belong to
 
 With them a run answers without its dataset, and loads faster. A cache that is damaged or belongs
@@ -75,14 +75,17 @@ class RunCache:
         }
         self._write(FACTS, bytes_of(arrays))
 
-    def calibration(self) -> dict[str, Any] | None:
-        """What `keep_calibration` wrote, or None."""
+    def calibration(self, method: str) -> dict[str, Any]:
+        """What `keep_calibration` wrote of each kind; nothing, if it was fitted otherwise."""
         content = self._read(CALIBRATION)
         value = None if content is None else json.loads(content)
-        return value if isinstance(value, dict) else None
+        found = value if isinstance(value, dict) and value.get("method") == method else {}
+        kinds = found.get("kinds")
+        return kinds if isinstance(kinds, dict) else {}
 
-    def keep_calibration(self, value: Mapping[str, Any]) -> None:
-        """Write a calibration."""
+    def keep_calibration(self, method: str, kinds: Mapping[str, Any]) -> None:
+        """Write calibrations, and how they were fitted."""
+        value = {"method": method, "kinds": dict(kinds)}
         self._write(CALIBRATION, (json.dumps(value, indent=2) + "\n").encode())
 
     def _index(self) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def rank(
             where[row],
             softmax.counts[row],
             calibrated=fitted is not None,
-            seen_shape=knowledge.shapes.seen(ids[row]),
+            shape=knowledge.shapes.likeness(ids[row]),
             seen_role=seen[row],
         )
         for row, (found, ranks, values) in enumerate(chosen)

@@ -22,6 +22,10 @@ Kind = Literal["entity", "partial", "relation"]
 _CELLS = {"entity": 2**25, "partial": 2**25, "relation": 2**29}  # scores: kept, or summed over
 _MOST = 1000  # questions of each kind
 
+#: What a fit depends on beside weights and facts: a run keeps fits, and forgets those of another
+#: method. Raise the number with any change here or in `calibration` that changes their values.
+METHOD = f"2: candidates in range, partial questions apart, {LEAST} to {_MOST} questions"
+
 
 def kind_of(question: QuestionIds, knowledge: Knowledge) -> Kind:
     """Which temperature a question gets."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Literal
 
 import numpy as np
 import torch
@@ -28,6 +29,9 @@ from hyperfact.graph.ragged import (
 )
 from hyperfact.graph.role_index import VALUE, RoleIndex, role_number
 from hyperfact.predict.questions import QuestionIds, partial_queries, table_of
+
+#: Whether training saw questions like one: it did; only with more qualifiers; or in no way.
+Likeness = Literal["seen", "partial", "new"]
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,14 @@ class Shapes:
 
     A fact agrees in shape with a question if it has the relation and at least the attributes of
     the question: then training could see a question like it.
+
+    Args:
+        train: The training facts.
+        partial: Whether training asked questions that leave qualifiers out.
     """
 
-    def __init__(self, train: HKG) -> None:
-        c = train.columns
+    def __init__(self, train: HKG, *, partial: bool) -> None:
+        c, self.partial = train.columns, partial
         same = np.zeros_like(c.attributes)  # values are no part of a shape
         groups = group(Table(c.relation[:, None], c.offsets, c.attributes, same))
         counts = np.diff(groups.offsets).tolist()
@@ -73,39 +81,47 @@ class Shapes:
             attributes = c.attributes[c.offsets[row] : c.offsets[row + 1]]
             some = self._shapes.setdefault(int(c.relation[row]), [])
             some.append((Counter(attributes.tolist()), count))
-        self._usual = lru_cache(maxsize=1024)(self._median)
+        self._agreeing = lru_cache(maxsize=1024)(self._counted)
 
-    def seen(self, question: QuestionIds) -> bool:
-        """Whether some training fact agrees in shape."""
-        return self._usual(question.relations) is not None
+    def likeness(self, question: QuestionIds) -> Likeness:
+        """Whether training saw questions of this shape."""
+        counts = self._agreeing(question.relations)
+        if not counts:
+            return "new"
+        return "seen" if self.partial or len(question.relations) - 1 in counts else "partial"
 
     def is_partial(self, question: QuestionIds) -> bool:
         """Whether facts that agree in shape have more qualifiers: more than half of them do."""
-        usual = self._usual(question.relations)
-        return usual is not None and len(question.relations) - 1 < usual
+        counts = self._agreeing(question.relations)
+        if not counts:
+            return False
+        usual = np.median(np.repeat(list(counts), list(counts.values())))
+        return bool(len(question.relations) - 1 < usual)
 
-    def _median(self, relations: tuple[int, ...]) -> float | None:
-        """Of the numbers of qualifiers of all facts that agree; None if there is none."""
+    def _counted(self, relations: tuple[int, ...]) -> Counter[int]:
+        """How many facts agree, by their number of qualifiers."""
         primary, given = relations[0], Counter(a for a in relations[1:] if a != BLANK_ID)
         least = len(relations) - 1  # a blank attribute is one more, whichever it is
         some = [primary] if primary != BLANK_ID else list(self._shapes)
-        agreeing = [
-            (attributes.total(), count)
-            for relation in some
-            for attributes, count in self._shapes.get(relation, ())
-            if given <= attributes and attributes.total() >= least
-        ]
-        if not agreeing:
-            return None
-        numbers, counts = zip(*agreeing, strict=True)
-        return float(np.median(np.repeat(numbers, counts)))
+        found: Counter[int] = Counter()
+        for relation in some:
+            for attributes, count in self._shapes.get(relation, ()):
+                if given <= attributes and attributes.total() >= least:
+                    found[attributes.total()] += count
+        return found
 
 
 class Knowledge:
-    """The facts of all splits, indexed when first needed."""
+    """The facts of all splits, indexed when first needed.
 
-    def __init__(self, splits: Splits, train: HKG) -> None:
-        self.splits, self.train = splits, train
+    Args:
+        splits: All of them.
+        train: Those that training showed.
+        partial: Whether it asked questions that leave qualifiers out.
+    """
+
+    def __init__(self, splits: Splits, train: HKG, *, partial: bool) -> None:
+        self.splits, self.train, self.partial = splits, train, partial
 
     @cached_property
     def _agreeing(self) -> dict[str, AgreeingAnswers]:
@@ -175,7 +191,7 @@ class Knowledge:
     @cached_property
     def shapes(self) -> Shapes:
         """Which relations stand with which attributes in the training facts."""
-        return Shapes(self.train)
+        return Shapes(self.train, partial=self.partial)
 
     def in_range(self, question: QuestionIds) -> Tensor | None:  # (candidates,) bool
         """Candidates that the training facts show in the asked role; None if they show nobody."""

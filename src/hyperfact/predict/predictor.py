@@ -16,8 +16,8 @@ from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.answers import Answers, Known, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.candidates import FilteredRanking, ListRanking, Place, rank, scores_of
+from hyperfact.predict.fitting import METHOD, fit_kind, kind_of
 from hyperfact.predict.fitting import Kind as Fitted
-from hyperfact.predict.fitting import fit_kind, kind_of
 from hyperfact.predict.knowledge import Knowledge
 from hyperfact.predict.loading import LoadedRun, load_run
 from hyperfact.predict.questions import (
@@ -60,7 +60,8 @@ class Predictor:
         model: TransEQ | None = None,
     ) -> None:
         self.config, self.splits, self.scorer = config, splits, scorer
-        self.knowledge = Knowledge(splits, training_facts(config, splits))
+        train, partial = training_facts(config, splits), config.objective.partial > 0
+        self.knowledge = Knowledge(splits, train, partial=partial)
         self._loaded, self._model = loaded, model
         self._calibrations: dict[Fitted, Calibration | None] = {}
 
@@ -145,14 +146,14 @@ class Predictor:
         """
         if kind not in self._calibrations:
             cache = None if self._loaded is None else self._loaded.cache
-            kept = (None if cache is None else cache.calibration()) or {}
+            kept = {} if cache is None else cache.calibration(METHOD)
             if kind not in kept or not (kept[kind] is None or Calibration.is_one(kept[kind])):
                 valid = self.splits.valid if self.config.data.train_on == "train" else None
                 scorer, known = self.scorer, self.knowledge
                 found = None if not valid else fit_kind(kind, scorer, known, valid)
                 kept[kind] = None if found is None else found.as_dict()
                 if cache is not None:
-                    cache.keep_calibration(kept)
+                    cache.keep_calibration(METHOD, kept)
             value = kept[kind]
             self._calibrations[kind] = None if value is None else Calibration.from_dict(value)
         return self._calibrations[kind]

@@ -18,13 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
-
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load as tensors_of
-from safetensors.torch import save as bytes_of
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any, Self
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.data.label_files import FILE, parse_labels
@@ -37,6 +31,9 @@ from hyperfact.system.lock import LOCK_FILES
 from hyperfact.system.reading import check_name, parse_json, read_checked, read_inside
 from hyperfact.system.tables import write_table
 from hyperfact.system.writing import remove_leftovers, sha256, write_atomically
+
+if TYPE_CHECKING:  # torch takes a second to import, which a look at a run should not pay
+    from torch import Tensor, nn
 
 FORMAT = 1
 VECTORS = "representations."  # tensors that are no parameters
@@ -93,9 +90,9 @@ class RunWriter:
         (path / FAILURE).unlink(missing_ok=True)
         return writer
 
-    def fail(self, error: BaseException) -> None:
-        """Note why the run ended before its end; a disk that refuses even that is let be."""
-        what = {"error": type(error).__name__, "message": str(error)}
+    def fail(self, error: BaseException, *, checkpoints: int) -> None:
+        """Note why the run ended, with how many checkpoints; a disk that refuses that is let be."""
+        what = {"error": type(error).__name__, "message": str(error), "checkpoints": checkpoints}
         with suppress(StorageError):
             self.text(FAILURE, json.dumps(what) + "\n")
 
@@ -111,8 +108,10 @@ class RunWriter:
         """Write the names of a vocabulary."""
         self.lines(name, _lines(names))
 
-    def weights(self, tensors: Mapping[str, Tensor]) -> None:
+    def weights(self, tensors: "Mapping[str, Tensor]") -> None:
         """Write all tensors into one file."""
+        from safetensors.torch import save as bytes_of
+
         plain = {name: t.detach().contiguous().clone() for name, t in tensors.items()}
         write_atomically(self.path / WEIGHTS, bytes_of(plain))
 
@@ -151,7 +150,7 @@ class Stored:
     config: str  # TOML
     entities: Vocabulary
     relations: Vocabulary
-    tensors: Mapping[str, Tensor]
+    tensors: "Mapping[str, Tensor]"
     metrics: Mapping[str, Any]
     manifest: Mapping[str, Any]
     labels: LabelTexts
@@ -183,6 +182,12 @@ def read_config(path: Path) -> ExperimentConfig:
     """The configuration of a run, finished or not."""
     content = read_inside(path, CONFIG, limit=_MANIFEST_LIMIT)
     return ExperimentConfig.from_toml(_text(path / CONFIG, content))
+
+
+def read_failure(path: Path) -> dict[str, Any]:
+    """What a run noted when it failed; nothing, if it did not."""
+    file = path / FAILURE
+    return parse_json(file, read_inside(path, FAILURE, limit=2**24)) if file.is_file() else {}
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -225,7 +230,7 @@ def check_vectors(stored: Stored, dim: int) -> None:
             raise DataError(f"{stored.path}: vectors of {name} are of type {vectors.dtype}")
 
 
-def check_tensors(path: Path, tensors: Mapping[str, Tensor], module: nn.Module) -> None:
+def check_tensors(path: Path, tensors: "Mapping[str, Tensor]", module: "nn.Module") -> None:
     """Compare names, shapes and types with those of a module."""
     expected = {name: (tuple(t.shape), t.dtype) for name, t in module.state_dict().items()}
     found = {name: (tuple(t.shape), t.dtype) for name, t in tensors.items()}
@@ -289,9 +294,12 @@ def _text(path: Path, content: bytes) -> str:
         raise DataError(f"{path}: not UTF-8: {error}") from error
 
 
-def _tensors(path: Path, content: bytes) -> Mapping[str, Tensor]:
+def _tensors(path: Path, content: bytes) -> "Mapping[str, Tensor]":
+    from safetensors import SafetensorError
+    from safetensors.torch import load as tensors_of
+
     try:
-        tensors: dict[str, torch.Tensor] = tensors_of(content)
+        tensors: dict[str, Tensor] = tensors_of(content)
     except SafetensorError as error:
         raise DataError(f"{path}: not a safetensors file: {error}") from error
     return tensors

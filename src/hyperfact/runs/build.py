@@ -81,6 +81,7 @@ def load_data(config: ExperimentConfig) -> Splits:
         data.dataset,
         data_dir=data.data_dir,
         format=data.format,
+        columns=data.columns,
         literals=data.literals,
         split=True,
     )

@@ -73,7 +73,7 @@ def look(path: Path) -> Overview:
     if owner is not None:
         return Overview(path, "running", f"process {owner}", config, log)
     if (path / artifacts.FAILURE).is_file():
-        reason = str(_json(path, artifacts.FAILURE).get("message", ""))
+        reason = str(artifacts.read_failure(path).get("message", ""))
         return Overview(path, "failed", reason, config, log)
     return Overview(path, "interrupted", "", config, log)
 

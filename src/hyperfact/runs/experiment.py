@@ -55,12 +55,13 @@ def run(
     writer = artifacts.RunWriter(out)
     with RunLock(out):
         writer.refuse_used()
-        with noting_failure(writer):
+        checkpoints = Checkpoints(out)
+        with noting_failure(writer, checkpoints):
             setup = set_up(config, splits)
             writer.text(artifacts.CONFIG, config.to_toml(comments=meanings(config)))
             if splits.label_texts:
                 writer.lines(artifacts.LABELS, label_lines(splits.label_texts))
-            directory = Directory(writer, Checkpoints(out), setup, hold)
+            directory = Directory(writer, checkpoints, setup, hold)
             directory.begin()
             return train_and_test(setup, record=directory, watch=watch, hold=hold)
 
@@ -102,7 +103,7 @@ def resume(
         config = resolve(artifacts.read_config(path)).with_data_dir(data_dir)
         stored = _last(checkpoints, config, path)
         splits = splits if splits is not None else load_data(config)
-        with noting_failure(writer):
+        with noting_failure(writer, checkpoints):
             setup = set_up(config, splits)
             directory = Directory(writer, checkpoints, setup, hold)
             directory.begin(stored, any_version=any_version)
@@ -153,18 +154,18 @@ def _last(checkpoints: Checkpoints, config: ExperimentConfig, path: Path) -> Che
 
 
 def _refuse_lost(checkpoints: Checkpoints, path: Path) -> None:
-    """Lost checkpoints are an error; a run that was cut off before its first one begins anew.
+    """A run begins anew only if it never had a checkpoint: as it noted, or cut in its first epoch.
 
     Raises:
-        CheckpointError: The run had got further than that, with the remedy.
+        CheckpointError: It had got further, and there is nothing to go on from; with the remedy.
     """
-    if checkpoints.numbers() or (path / artifacts.FAILURE).is_file():
+    if checkpoints.numbers() or artifacts.read_failure(path).get("checkpoints") == 0:
         return
     log, tensors = path / artifacts.LOG, checkpoints.folder.glob("*.safetensors")
     is_cut_early = all(file.stem == "000001" for file in tensors)
     if is_cut_early and not (log.is_file() and log.stat().st_size):
         return
     raise CheckpointError(
-        f"{path}: the run had begun, and there is no checkpoint to go on from; "
-        f"`hyperfact train {path / artifacts.CONFIG} --out NEW` trains from the beginning"
+        f"{path}: the run had begun, and there is no checkpoint to go on from; nothing is changed, "
+        f"and `hyperfact train {path / artifacts.CONFIG} --out NEW` trains from the beginning"
     )

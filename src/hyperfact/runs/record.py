@@ -119,12 +119,12 @@ class Directory(Record):
 
 
 @contextmanager
-def noting_failure(writer: artifacts.RunWriter) -> Iterator[None]:
+def noting_failure(writer: artifacts.RunWriter, checkpoints: Checkpoints) -> Iterator[None]:
     """Leave a word in the directory where the run fails."""
     try:
         yield
     except HyperfactError as error:
-        writer.fail(error)
+        writer.fail(error, checkpoints=len(checkpoints.numbers()))
         raise
 
 

@@ -9,7 +9,7 @@ import torch
 
 from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
-from hyperfact.evaluation import Background, Evaluation, Policy, evaluating
+from hyperfact.evaluation import Background, Evaluation, Policy, asked_facts, evaluating
 from hyperfact.evaluation.baseline import NAME, most_frequent
 from hyperfact.evaluation.evaluator import rank_with, scorer_of
 from hyperfact.evaluation.policy import Given
@@ -78,7 +78,8 @@ def evaluate_split(
         known: What the ranking rests on, if it exists already.
         alone: Without the figures beside it: questions that leave qualifiers out, and the baseline.
     """
-    known, facts = known or background_of(run), run.splits[split]
+    facts = asked_facts(run.splits, split)
+    known = known or background_of(run)
     policy, limits = policy or policy_of(run.config), limits_of(run.config)
     with evaluating(run.model):
         score = scorer_of(run.model, run.model.encode())

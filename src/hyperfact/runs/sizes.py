@@ -6,7 +6,6 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import KG
-from hyperfact.runs.build import precision_of
 
 _CELLS = 2**25  # scores that exist at once while ranking, at most
 
@@ -31,7 +30,7 @@ class GraphSize(NamedTuple):
 
 def estimate_memory(config: ExperimentConfig, graph: GraphSize) -> int:
     """Bytes that training will need at least beside what the process has."""
-    size = 8 if precision_of(config) == "float64" else 4
+    size = 8 if config.training.precision == "float64" else 4
     dim, layers = config.training.dim, config.encoder.options.get("layers", 1)
     has_graph = config.encoder.name != "lookup"
     nodes = graph.entities + (graph.mediators if has_graph else 0)
@@ -59,14 +58,12 @@ def refuse_too_large(needed: int, limit: int | None, *, what: str) -> None:
 
 
 def refuse_impossible(config: ExperimentConfig, train: HKG, limit: int | None) -> None:
-    """Refuse vectors that with gradients and moments alone are more than the machine has.
+    """Refuse weights that with gradients and moments alone are more than the machine has.
 
     Raises:
         UserError: With both numbers.
     """
-    vectors = len(train.entities) + len(train.relations)
-    refuse_too_large(
-        4 * 4 * vectors * config.training.dim,
-        limit,
-        what=f"training.dim = {config.training.dim:,} for {vectors:,} names",
-    )
+    dim, names = config.training.dim, len(train.entities) + len(train.relations)
+    rows = names + (dim if config.encoder.name != "lookup" else 0)  # and one matrix at least
+    what = f"training.dim = {dim:,} for {names:,} names, estimated before the start"
+    refuse_too_large(4 * 4 * rows * dim, limit, what=what)

@@ -5,13 +5,14 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError, MissingExtraError, UserError
 from hyperfact.graph.hkg import Splits
-from hyperfact.runs.build import component_settings, resolve, set_up, validation_facts
+from hyperfact.runs.build import Setup, component_settings, resolve, set_up, validation_facts
 from hyperfact.system.writing import write_atomically
 from hyperfact.training.events import Epoch, Event, Hold, Watch
 
@@ -114,24 +115,17 @@ def tune(
     if validation_facts(config, splits) is None:
         raise UserError("a search needs validation facts, and train_on = 'train'")
     out.mkdir(parents=True, exist_ok=True)
-    study, optuna = _study(out)
+    study = _study(out)
     space = usable(space, config)
 
     def judge(trial: "Trial") -> float:
         changes = {name: trial.suggest_categorical(name, list(v)) for name, v in space.items()}
-        try:
-            setup = set_up(changed(config, changes), splits)
-        except ConfigError as error:  # settings that do not go together
-            trial.set_user_attr(_REFUSED, str(error))
-            raise optuna.TrialPruned from error
-        events = setup.events(hold)
-        return _judged(trial, events, watch(trial.number, changes), optuna.TrialPruned)
-
-    def keep(*_: Any) -> None:
-        _write(study, config, out)
+        setup = _set_up(trial, config, changes, splits)
+        return _judged(trial, setup.events(hold), watch(trial.number, changes))
 
     missing = trials - len(_ended(study))
     if missing > 0:
+        keep = partial(_keep, config=config, out=out)
         study.optimize(judge, n_trials=missing, callbacks=[keep])
     best = _write(study, config, out)
     if best is None:
@@ -140,8 +134,23 @@ def tune(
     return best
 
 
-def _judged(trial: "Trial", events: Iterable[Event], look: Watch, pruned: type[Exception]) -> float:
+def _set_up(
+    trial: "Trial", config: ExperimentConfig, changes: Mapping[str, Any], splits: Splits
+) -> Setup:
+    """The training of a trial; one whose settings do not go together is pruned."""
+    from optuna import TrialPruned
+
+    try:
+        return set_up(changed(config, changes), splits)
+    except ConfigError as error:
+        trial.set_user_attr(_REFUSED, str(error))
+        raise TrialPruned from error
+
+
+def _judged(trial: "Trial", events: Iterable[Event], look: Watch) -> float:
     """The best validation MRR of a training, which ends where others were far better by then."""
+    from optuna import TrialPruned
+
     best = 0.0
     for event in events:
         look(event)
@@ -149,7 +158,7 @@ def _judged(trial: "Trial", events: Iterable[Event], look: Watch, pruned: type[E
             best = max(best, event.valid_mrr)
             trial.report(event.valid_mrr, event.epoch)
             if trial.should_prune():
-                raise pruned
+                raise TrialPruned
     return best
 
 
@@ -166,7 +175,7 @@ def _given(section: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in section.items() if value is not None}
 
 
-def _study(out: Path) -> tuple["Study", Any]:
+def _study(out: Path) -> "Study":
     """The search of this folder; trials that were cut off are tried again."""
     try:
         import optuna
@@ -186,11 +195,16 @@ def _study(out: Path) -> tuple["Study", Any]:
     for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
         study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
         study.enqueue_trial(trial.params)
-    return study, optuna
+    return study
 
 
 def _ended(study: "Study") -> list[Any]:
     return [t for t in study.get_trials() if t.state.name in ("COMPLETE", "PRUNED")]
+
+
+def _keep(study: "Study", _: object, *, config: ExperimentConfig, out: Path) -> None:
+    """After each trial, as the search wants to call it."""
+    _write(study, config, out)
 
 
 def _write(study: "Study", config: ExperimentConfig, out: Path) -> Best | None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from hyperfact.draw.pages.environment import render
@@ -141,7 +142,7 @@ def static(request: Request) -> Response:
     """One of the files of the page, and no other."""
     found = static_files().get(request.path_params["file"])
     if found is None:
-        return PlainTextResponse("no such file\n", status_code=404)
+        raise HTTPException(404, "no such file")
     fresh = request.query_params.get("v") == found.mark
     headers = {"cache-control": _YEAR if fresh else "no-cache"}
     return Response(found.content, media_type=found.kind, headers=headers)

@@ -1,17 +1,20 @@
 """Tables in files: our own as Parquet with a word about them inside, those of others to read."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperfact.errors import DataError, FormatError, StorageError, UserError
+from hyperfact.errors import DataError, FormatError, HyperfactError, StorageError, UserError
 from hyperfact.system.reading import parse_json
 from hyperfact.system.writing import staged_file
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 Array = NDArray[Any]
 
@@ -24,6 +27,25 @@ _READERS = {
 
 
 _WRITERS = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv, HEADER"}
+
+
+@contextmanager
+def database(
+    refuse: Callable[[str], HyperfactError], *, threads: int | None = None
+) -> "Iterator[DuckDBPyConnection]":
+    """DuckDB in memory; only who opens one waits until it is loaded.
+
+    Args:
+        refuse: Makes our error of the first line of theirs.
+        threads: At most; DuckDB chooses if not given.
+    """
+    import duckdb
+
+    try:
+        with duckdb.connect(config={} if threads is None else {"threads": threads}) as db:
+            yield db
+    except duckdb.Error as error:
+        raise refuse(str(error).partition("\n")[0]) from error
 
 
 def check_ending(path: Path) -> None:
@@ -54,12 +76,9 @@ def write_table(path: Path, columns: Mapping[str, Array], about: Mapping[str, An
     plain = {key: np.ascontiguousarray(column) for key, column in columns.items()}
     with staged_file(path) as temporary:
         name = str(temporary).replace("'", "''")
-        try:
-            with duckdb.connect(config={"threads": 1}) as db:
-                db.register("columns", plain)
-                db.execute(f"COPY (SELECT * FROM columns) TO '{name}' ({options})")
-        except duckdb.Error as error:
-            raise StorageError(f"{path}: {_first_line(error)}") from error
+        with database(lambda why: StorageError(f"{path}: {why}"), threads=1) as db:
+            db.register("columns", plain)
+            db.execute(f"COPY (SELECT * FROM columns) TO '{name}' ({options})")
 
 
 def read_table(path: Path, names: Sequence[str]) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -71,17 +90,14 @@ def read_table(path: Path, names: Sequence[str]) -> tuple[dict[str, Array], dict
     if not path.is_file():
         raise DataError(f"{path}: no such table")
     fields = ", ".join(f'"{name}"' for name in names)
-    try:
-        with duckdb.connect() as db:
-            db.execute("SET VARIABLE path = ?", [str(path)])
-            found = db.execute(
-                "SELECT decode(value) FROM parquet_kv_metadata(getvariable('path')) "
-                "WHERE decode(key) = 'hyperfact'"
-            ).fetchone()
-            query = f"SELECT {fields} FROM read_parquet(getvariable('path'))"
-            data = db.execute(query).fetchnumpy()
-    except duckdb.Error as error:
-        raise DataError(f"{path}: not a usable table ({_first_line(error)})") from None
+    with database(lambda why: DataError(f"{path}: not a usable table ({why})")) as db:
+        db.execute("SET VARIABLE path = ?", [str(path)])
+        found = db.execute(
+            "SELECT decode(value) FROM parquet_kv_metadata(getvariable('path')) "
+            "WHERE decode(key) = 'hyperfact'"
+        ).fetchone()
+        query = f"SELECT {fields} FROM read_parquet(getvariable('path'))"
+        data = db.execute(query).fetchnumpy()
     if found is None:
         raise DataError(f"{path}: does not say what it holds; not a table of hyperfact")
     about = parse_json(path, str(found[0]).encode("utf-8", "surrogatepass"))
@@ -98,16 +114,9 @@ def read_columns(path: Path) -> dict[str, list[Any]]:
         raise FormatError(path, None, f"expected a name that ends in {', '.join(_READERS)}")
     if not path.is_file():
         raise FormatError(path, None, "no such file")
-    try:
-        with duckdb.connect() as db:
-            db.execute("SET VARIABLE path = ?", [str(path)])
-            cursor = db.execute(f"SELECT * FROM {_READERS[path.suffix]}")
-            names = [column[0] for column in cursor.description or []]
-            rows = cursor.fetchall()
-    except duckdb.Error as error:
-        raise FormatError(path, None, f"cannot be read ({_first_line(error)})") from None
+    with database(lambda why: FormatError(path, None, f"cannot be read ({why})")) as db:
+        db.execute("SET VARIABLE path = ?", [str(path)])
+        cursor = db.execute(f"SELECT * FROM {_READERS[path.suffix]}")
+        names = [column[0] for column in cursor.description or []]
+        rows = cursor.fetchall()
     return {name: [row[i] for row in rows] for i, name in enumerate(names)}
-
-
-def _first_line(error: duckdb.Error) -> str:
-    return str(error).partition("\n")[0]

@@ -12,9 +12,12 @@ from hyperfact import HKG, Fact, Splits, write
 from hyperfact.cli.visible import visible
 from hyperfact.runs import artifacts
 from tests.unit.cli.test_learn import SMALL, call
+from tools.reference import commands
 
 Capture = pytest.CaptureFixture[str]
 HOSTILE = "a\x1b[31mb\x07\x9bc\u202ed\x7f"
+FOLDERS = ("convert", "split", "export", "transform")  # commands that make one
+RUN = f"run{HOSTILE}"
 RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -42,34 +45,91 @@ def test_controls_are_shown_and_lines_stay() -> None:
     assert visible("a\x1b\u202eb\n\tc\x85") == "a\\u001b\\u202eb\n\tc\\u0085"
 
 
-def test_no_command_lets_a_name_steer_the_terminal(data: Path, capsys: Capture) -> None:
-    run = f"run{HOSTILE}"
-    first = f"{HOSTILE}0"
-    commands = (
-        ("train", "--dataset", str(data), *SMALL, "--out", run),
-        ("stats", str(data)),
-        ("show", str(data), first),
-        ("show", str(data), f"{HOSTILE}nobody"),
-        ("audit", str(data)),
-        ("verify", str(data), "--mode", "paper-text"),
-        ("evaluate", run, "--by", "relation"),
-        ("evaluate", run, "--by", HOSTILE),
-        ("evaluate", HOSTILE),
-        ("compare", run, run),
-        ("runs", "."),
-        ("predict", run, f"{first} | r{HOSTILE} | ?"),
-        ("complete", run, "-n", "2"),
-        ("explain", run, f"{first} | r{HOSTILE} | ?", f"{HOSTILE}1"),
-        ("draw", str(data), first, f"{HOSTILE}.svg"),
-        ("train", f"--{HOSTILE}"),
-    )
-    for words in commands:
-        _, out, err = call(capsys, *words)
+QUESTION = f"{HOSTILE}0 | r{HOSTILE} | ?"
+#: Every command that prints a name, in an order in which they can follow each other.
+NAMING = (
+    ("train", "--dataset", "data", *SMALL, "--out", RUN),
+    ("train", f"--{HOSTILE}"),
+    ("train", "--dataset", HOSTILE),
+    ("train", "--dataset", "data", "--set", f"training.{HOSTILE}=1"),
+    ("plan", "--dataset", "data", *SMALL, "--seconds", "0"),
+    ("plan", HOSTILE),
+    ("tune", "--dataset", "data", *SMALL, "--trials", "1", "--out", f"tuned{HOSTILE}"),
+    ("tune", "--dataset", "data", *SMALL, "--space", HOSTILE, "--out", "x"),
+    ("config", "show", "--set", f"data.dataset={HOSTILE}"),
+    ("datasets", "--data-dir", HOSTILE),
+    ("stats", "data"),
+    ("show", "data", f"{HOSTILE}0"),
+    ("show", "data", f"{HOSTILE}nobody"),
+    ("audit", "data"),
+    ("convert", "data", f"converted{HOSTILE}"),
+    ("split", "data", f"parts{HOSTILE}"),
+    ("transform", "data", f"kg{HOSTILE}"),
+    ("transform", "--table", "data"),
+    ("restore", f"kg{HOSTILE}", f"facts{HOSTILE}.jsonl"),
+    ("verify", "data", "--mode", "paper-text"),
+    ("verify", "data", "--transformation", "plain"),
+    ("draw", "data", f"{HOSTILE}0", f"{HOSTILE}.svg"),
+    ("evaluate", RUN, "--by", "relation", "--by", "attribute"),
+    ("evaluate", RUN, "--by", HOSTILE),
+    ("evaluate", RUN, "--ranks", f"ranks{HOSTILE}.parquet"),
+    ("evaluate", HOSTILE),
+    ("compare", RUN, RUN, "--by", "relation"),
+    ("score-predictions", f"{HOSTILE}.csv", "--dataset", "data"),
+    ("runs", "."),
+    ("report", RUN),
+    ("resume", RUN),
+    ("predict", RUN, QUESTION),
+    ("predict", RUN, f"{HOSTILE} | r | ?"),
+    ("predict", RUN, HOSTILE),
+    ("predict", RUN, "--batch", "asked.jsonl", "--out", f"answers{HOSTILE}.csv"),
+    ("complete", RUN, "-n", "2"),
+    ("complete", RUN, "--entity", HOSTILE),
+    ("explain", RUN, QUESTION, f"{HOSTILE}1"),
+    ("whatif", RUN, QUESTION, f"+ q{HOSTILE} = {HOSTILE}1"),
+    ("export", RUN, f"exported{HOSTILE}"),
+    ("check", HOSTILE),
+    ("serve", HOSTILE),
+    ("reproduce", HOSTILE),
+    ("demo", "--epochs", HOSTILE),
+)
+
+
+def test_every_command_is_tried_with_hostile_names() -> None:
+    words = {" ".join(line[:2]) if line[0] == "config" else line[0] for line in NAMING}
+    assert words == set(commands()) - {"env", "formats"}, "these two print no name"
+
+
+@pytest.mark.usefixtures("data")
+def test_no_command_lets_a_name_steer_the_terminal(capsys: Capture) -> None:
+    Path("asked.jsonl").write_text(json.dumps(QUESTION))
+    for words in NAMING:
+        code, out, err = call(capsys, *words)
+        assert code in (0, 1, 2), (words, err)
         assert out or err, words
         assert not RAW.search(out + err), words
-    _, out, _ = call(capsys, "show", str(data), first, "--json")
-    assert json.loads(out)["name"] == first
+    _, out, _ = call(capsys, "show", "data", f"{HOSTILE}0", "--json")
+    assert json.loads(out)["name"] == f"{HOSTILE}0"
     assert not RAW.search(out)
+
+
+def test_a_name_stays_in_its_line(data: Path, capsys: Capture) -> None:
+    """A newline in a name makes no line that looks like ours, and a long one no flood."""
+    names = ["a\nerror: b", "c\td", "x" * 5000, "e\u2028f"]
+    facts = [Fact(s, "r\nr", o) for s in names for o in names if s != o]
+    write(HKG.from_facts(facts), data.with_name("lines.jsonl"))
+    for words in (
+        ("show", "lines.jsonl", names[0]),
+        ("stats", "lines.jsonl"),
+        ("audit", "lines.jsonl"),
+        ("show", "lines.jsonl", "a\nnobody"),
+        ("stats", "a\nerror: none"),
+        ("evaluate", "a\nerror: none"),
+    ):
+        _, out, err = call(capsys, *words)
+        lines = (out + err).splitlines()
+        assert not any(line.startswith("error: b") or line == "nobody" for line in lines), words
+        assert sum(line.startswith("error: ") for line in lines) <= 1, words
 
 
 @pytest.mark.parametrize("command", ["train", "evaluate", "convert"])
@@ -90,19 +150,29 @@ QUICK = (
     ("--version",),
     ("--help",),
     ("datasets",),
+    ("formats",),
+    ("stats", "world"),
+    ("runs", "."),
+    ("convert", "--help"),
     ("predict", "absent", "a | b | ?"),
     ("evaluate", "absent"),
+    ("evaluate", "--absent"),
+    ("plan", "absent"),
+    ("config", "show", "--set", "training.absent=1"),
     ("train", "--dataset", "absent"),
+    ("train", "--dataset", "world", "--set", "training.absent=1"),
+    ("train", "--dataset", "world", "--set", "training.dim=1000000"),
     ("train", "--dataset", "world", "--threads", "100000"),
 )
+HEAVY = ("torch", "numba", "duckdb", "pandas", "polars", "jinja2", "scipy")
 
 
 @pytest.mark.parametrize("words", QUICK, ids=" ".join)
-def test_quick_commands_and_errors_do_without_torch(words: tuple[str, ...]) -> None:
+def test_quick_commands_and_errors_load_nothing_heavy(words: tuple[str, ...]) -> None:
     code = (
         "import sys; from hyperfact.cli import main\n"
         "try: main(sys.argv[1:])\n"
-        "finally: print(sorted({'torch', 'numba', 'jinja2'} & set(sys.modules)))"
+        f"finally: print(sorted({set(HEAVY)} & set(sys.modules)))"
     )
     command = [sys.executable, "-c", code, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -130,10 +200,14 @@ def test_a_run_is_stored_unless_it_shall_not_be(data: Path, capsys: Capture) -> 
 def test_nothing_is_written_over(data: Path, capsys: Capture) -> None:
     call(capsys, "train", "--dataset", str(data), *SMALL, "--out", "run")
     call(capsys, "transform", str(data), "kg")
-    taken = Path("taken.csv")
+    Path("asked.jsonl").write_text(json.dumps(f"{HOSTILE}0 | r{HOSTILE} | ?"))
     commands = (
         ("convert", str(data), "TAKEN", "--to", "jsonl"),
+        ("split", str(data), "TAKEN"),
+        ("export", "run", "TAKEN"),
         ("transform", str(data), "TAKEN"),
+        ("draw", str(data), f"{HOSTILE}0", "taken.svg"),
+        ("predict", "run", "--batch", "asked.jsonl", "--out", "TAKEN"),
         ("restore", "kg", "TAKEN", "--to", "jsonl"),
         ("verify", str(data), "--out", "TAKEN"),
         ("report", "run", "TAKEN"),
@@ -141,16 +215,29 @@ def test_nothing_is_written_over(data: Path, capsys: Capture) -> None:
         ("evaluate", "run", "--ranks", "TAKEN"),
     )
     for words in commands:
+        given = [word.replace("TAKEN", "taken.csv") for word in words]
+        taken = Path("taken.svg" if words[0] == "draw" else "taken.csv")
         taken.write_text("mine")
-        given = [word.replace("TAKEN", str(taken)) for word in words]
         code, _, notes = call(capsys, *given)
         assert (code, taken.read_text()) == (2, "mine"), words
-        assert "taken.csv: exists already; another name, or --force" in notes, words
-    for words in commands[2:]:  # the first two make folders
-        given = [word.replace("TAKEN", str(taken)) for word in words]
-        taken.write_text("mine")
+        assert f"{taken}: exists already; another name, or --force" in notes, words
+        if words[0] in FOLDERS:  # the others write files
+            continue
         assert call(capsys, *given, "--force")[0] in (0, 1), words
         assert taken.read_text() != "mine", words
+
+
+def test_a_folder_is_written_into_only_if_that_is_wanted(data: Path, capsys: Capture) -> None:
+    call(capsys, "train", "--dataset", str(data), *SMALL, "--out", "run")
+    Path("taken").mkdir()
+    Path("taken/mine").write_text("mine")
+    for words in (("split", str(data), "taken"), ("export", "run", "taken")):
+        code, _, notes = call(capsys, *words)
+        assert (code, "taken: exists already; another name, or --force" in notes) == (2, True)
+        assert [path.name for path in Path("taken").iterdir()] == ["mine"]
+    for words in (("split", str(data), "taken"), ("export", "run", "taken")):
+        assert call(capsys, *words, "--force")[0] == 0
+    assert Path("taken/mine").read_text() == "mine"
 
 
 def test_endings_are_honest(data: Path, capsys: Capture) -> None:
@@ -200,6 +287,9 @@ def test_unfinished_and_finished_runs_name_the_remedy(data: Path, capsys: Captur
     assert (code, "no checkpoint to go on from" in notes) == (4, True)
     assert "`hyperfact train run/config.toml --out NEW`" in notes
     assert Path("run", artifacts.LOG).read_text() == log
+    for note, goes_on in (({"message": "x"}, False), ({"message": "x", "checkpoints": 0}, True)):
+        Path("run", artifacts.FAILURE).write_text(json.dumps(note))
+        assert (call(capsys, "resume", "run")[0] == 0) is goes_on, note  # it never had one
 
 
 def test_a_comparison_across_datasets_names_them(data: Path, capsys: Capture) -> None:

@@ -1,6 +1,7 @@
 """Questions, answers, probabilities and completions, against plain scans and `evaluate`."""
 
 import itertools
+import json
 import math
 import shutil
 from collections import Counter
@@ -19,9 +20,11 @@ from hyperfact.graph.queries import KnownAnswers, Question
 from hyperfact.models.representations import Representations
 from hyperfact.predict import Predictor, RelationQuestion, complete, read_any, write_any
 from hyperfact.predict.answers import Known, Request
-from hyperfact.predict.calibration import expected_calibration_error, fit
+from hyperfact.predict.cache import RunCache
+from hyperfact.predict.calibration import Calibration, expected_calibration_error, fit
 from hyperfact.predict.candidates import log_partition, scores_of
 from hyperfact.predict.fitting import (
+    METHOD,
     Kind,
     entity_questions,
     kind_of,
@@ -30,6 +33,7 @@ from hyperfact.predict.fitting import (
 )
 from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, batch_of
 from hyperfact.predict.scoring import Scorer, top
+from hyperfact.runs.artifacts import read_manifest
 from tests.support.models import ENCODER_FORMS
 from tests.support.names import HOSTILE, LITERALS
 from tests.support.runs import league, league_run, stored, untrained
@@ -265,8 +269,8 @@ def test_where_training_shows_nobody_everybody_is_a_candidate(predictor: Predict
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
-        ("player 1 | plays for | ?", True),
-        ("player 1 | plays for | ? | since = 2001", True),
+        ("player 1 | plays for | ? | position = goal", True),
+        ("player 1 | plays for | ? | position = goal | since = 2001", True),
         ("player 1 | plays for | club 1 | position = ?", True),
         ("player 1 | lives in | city 1 | ? = 2001", True),
         ("player 1 | ? | city 1 | since = 2001", True),
@@ -284,6 +288,36 @@ def test_a_shape_that_training_never_saw_is_said(
     answers = predictor.ask(text, 1)
     assert answers.seen_shape is answers.as_dict()["seen_shape"] is seen
     assert any("this is a guess" in note for note in answers.notes) is not seen
+
+
+def test_questions_that_leave_qualifiers_out_are_new_unless_they_were_trained() -> None:
+    bare, whole = "player 1 | plays for | ?", "player 1 | plays for | ? | position = goal"
+    for share in (0.0, 0.5):
+        asking = Predictor.of(untrained(league(), objective={"partial": share}))
+        assert asking.ask(whole).seen_shape
+        answers = asking.ask(bare)
+        assert answers.seen_shape is answers.as_dict()["seen_shape"] is (share > 0)
+        assert any("train with objective.partial" in line for line in answers.notes) == (not share)
+
+
+def test_a_calibration_that_was_fitted_otherwise_is_fitted_again(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    shutil.copytree(league_run(), path)
+
+    def calibration() -> Calibration | None:
+        return Predictor.load(path, splits=league()).calibration()
+
+    fitted = calibration()
+    assert fitted is not None
+    assert calibration() == fitted
+    cache = RunCache(path, read_manifest(path))
+    wrong = {"entity": {**fitted.as_dict(), "temperature": 99.0}}
+    cache.keep_calibration(METHOD, wrong)
+    assert calibration() != fitted  # as kept
+    cache.keep_calibration("1", wrong)
+    assert calibration() == fitted
+    cache._write("calibration.json", json.dumps(wrong).encode())  # as it was written before
+    assert calibration() == fitted
 
 
 def test_several_qualifiers_in_any_order_are_one_question(predictor: Predictor) -> None:

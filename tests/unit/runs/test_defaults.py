@@ -67,8 +67,8 @@ def test_an_untuned_run_beats_the_baseline_on_a_part_of_world() -> None:
 
 
 def test_impossible_sizes_are_refused_before_memory_is_asked_for() -> None:
-    config, _ = with_defaults({"training": {"dim": 1_000_000_000}}, chain(100))
-    with pytest.raises(UserError, match=r"training\.dim = 1,000,000,000 for .* GB of memory are"):
+    config, _ = with_defaults({"training": {"dim": 1_000_000}}, chain(100))
+    with pytest.raises(UserError, match=r"training\.dim = 1,000,000 for .* GB of memory are"):
         run(config, splits=Splits({"train": chain(100)}, name="chain"))
 
 

@@ -127,7 +127,9 @@ def test_an_answer_has_the_same_numbers_wherever_it_stands(
 
 
 def test_a_shape_that_training_never_saw_is_said(port: int) -> None:
-    assert post(port, "predict", {"question": QUESTION}).json()["seen_shape"] is True
+    whole = {"question": "player 1 | lives in | ? | since = 2001"}
+    assert post(port, "predict", whole).json()["seen_shape"] is True
+    assert post(port, "predict", {"question": QUESTION}).json()["seen_shape"] is False  # partial
     found = post(port, "predict", {"question": "player 1 | since | ?"}).json()
     assert (found["seen_shape"], found["seen_role"]) == (False, False)
     changes = {"question": QUESTION, "changes": ["+ position = wing"]}

@@ -113,8 +113,8 @@ def could_be(source: Source) -> Sequence[str]:
 def _doubt(header: Sequence[str], found: Format | None) -> str:
     subject, obj = header[:2]
     table = (
-        f"a table with the header {', '.join(header)[:200]} (name its columns: hyperfact convert "
-        f'FILE OUT --columns "subject={subject}, relation=:…, object={obj}")'
+        f"a table with the header {', '.join(header)[:200]} (name its "
+        f'columns: --columns "subject={subject}, relation=:…, object={obj}")'
     )
     if found is None:
         return f"this looks like {table}"

@@ -7,8 +7,8 @@ stand in the file's metadata.
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 
 from hyperfact.data.builder import FactBuilder
@@ -18,6 +18,10 @@ from hyperfact.graph.facts import Derived, Literal, Vocabulary
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.ragged import Array, Ids, Places, offsets_of
 from hyperfact.system.source import Source
+from hyperfact.system.tables import database
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 _MAGIC = b"PAR1"
 _DERIVED = "hyperfact.derived"
@@ -27,24 +31,22 @@ _FLAGS = {"subject_literal", "object_literal", "value_literals"}
 
 
 def _read(source: Source, builder: FactBuilder) -> None:
-    try:
-        with duckdb.connect() as db:
-            db.execute("SET VARIABLE path = ?", [str(source.path)])
-            literals = _open(source, db)
-            _number(db)
-            entities, relations = _names(db, "entity"), _names(db, "relation")
-            derived = _derived(db)
-            builder.add_ids(
-                [_unmark(name) for name in entities] if literals else entities,
-                [Derived(name) if name in derived else name for name in relations],
-                *_columns(source, db),
-            )
-    except duckdb.Error as error:
-        reason = str(error).partition("\n")[0]
-        raise FormatError(source.path, None, f"not a usable Parquet file ({reason})") from None
+    with database(
+        lambda why: FormatError(source.path, None, f"not a usable Parquet file ({why})")
+    ) as db:
+        db.execute("SET VARIABLE path = ?", [str(source.path)])
+        literals = _open(source, db)
+        _number(db)
+        entities, relations = _names(db, "entity"), _names(db, "relation")
+        derived = _derived(db)
+        builder.add_ids(
+            [_unmark(name) for name in entities] if literals else entities,
+            [Derived(name) if name in derived else name for name in relations],
+            *_columns(source, db),
+        )
 
 
-def _open(source: Source, db: duckdb.DuckDBPyConnection) -> bool:
+def _open(source: Source, db: "DuckDBPyConnection") -> bool:
     """Make the tables `fact` and `pair`; say whether entities are marked by their kind."""
     found = dict(
         db.execute(
@@ -100,7 +102,7 @@ def _unmark(name: str) -> str:
     return Literal(name[1:]) if name[0] == "1" else name[1:]
 
 
-def _number(db: duckdb.DuckDBPyConnection) -> None:
+def _number(db: "DuckDBPyConnection") -> None:
     """Tables of the distinct names with their ids, in name order."""
     for kind, first, rest in (("entity", ("s", "o"), "v"), ("relation", ("r",), "a")):
         parts = [f"SELECT {c} AS n FROM fact" for c in first] + [f"SELECT {rest} FROM pair"]
@@ -110,12 +112,12 @@ def _number(db: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-def _names(db: duckdb.DuckDBPyConnection, kind: str) -> list[str]:
+def _names(db: "DuckDBPyConnection", kind: str) -> list[str]:
     names = db.execute(f"SELECT n FROM {kind} ORDER BY id").fetchnumpy()["n"]
     return [str(name) for name in names]
 
 
-def _derived(db: duckdb.DuckDBPyConnection) -> set[str]:
+def _derived(db: "DuckDBPyConnection") -> set[str]:
     rows = db.execute(
         "SELECT decode(value) FROM parquet_kv_metadata(getvariable('path')) WHERE decode(key) = ?",
         [_DERIVED],
@@ -123,9 +125,7 @@ def _derived(db: duckdb.DuckDBPyConnection) -> set[str]:
     return set(json.loads(rows[0][0])) if rows else set()
 
 
-def _columns(
-    source: Source, db: duckdb.DuckDBPyConnection
-) -> tuple[Ids, Ids, Ids, Places, Ids, Ids]:
+def _columns(source: Source, db: "DuckDBPyConnection") -> tuple[Ids, Ids, Ids, Places, Ids, Ids]:
     """Facts as ids. Joins lose the order, so each row carries its place and is put there."""
     main = db.execute(
         "SELECT fact.rowid AS f, se.id AS s, re.id AS r, oe.id AS o, len(a)::INTEGER AS n "
@@ -156,16 +156,8 @@ def _placed(values: Array, places: Array) -> Ids:
 
 def _write(graph: HKG, path: Path) -> None:
     _check_text(graph)
-    try:
-        _copy(graph, path)
-    except duckdb.IOException as error:
-        reason = str(error).partition("\n")[0]
-        raise StorageError(f"{path.parent.parent}: cannot be written ({reason})") from None
-
-
-def _copy(graph: HKG, path: Path) -> None:
-    c = graph.columns
-    with duckdb.connect() as db:
+    c, folder = graph.columns, path.parent.parent
+    with database(lambda why: StorageError(f"{folder}: cannot be written ({why})")) as db:
         _register(db, "entity", graph.entities)
         _register(db, "relation", graph.relations)
         fact = {"s": c.subject, "r": c.relation, "o": c.object, "n": np.arange(len(graph))}
@@ -192,7 +184,7 @@ def _copy(graph: HKG, path: Path) -> None:
         )
 
 
-def _register(db: duckdb.DuckDBPyConnection, kind: str, names: Vocabulary) -> None:
+def _register(db: "DuckDBPyConnection", kind: str, names: Vocabulary) -> None:
     """Names as a table."""
     table = {
         "id": np.arange(len(names), dtype=np.int32),

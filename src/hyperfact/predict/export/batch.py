@@ -14,13 +14,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
-from hyperfact.errors import FormatError, UnknownNameError, UserError
+from hyperfact.errors import FormatError, StorageError, UnknownNameError, UserError
 from hyperfact.graph.labels import Kind
 from hyperfact.predict.answers import Answers, Request
 from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, read_any
+from hyperfact.system.tables import database
 from hyperfact.system.writing import staged_file
 
 _CHUNK = 8192
@@ -159,14 +158,12 @@ def _read_lines(path: Path) -> Iterator[str]:
 
 
 def _read_parquet(path: Path) -> Iterator[str]:
-    try:
-        with duckdb.connect(config={"threads": 1}) as db:
-            db.execute("SELECT question FROM read_parquet($1)", [str(path)])
-            while rows := db.fetchmany(_CHUNK):
-                yield from ("" if question is None else str(question) for (question,) in rows)
-    except duckdb.Error as error:
-        reason = str(error).partition("\n")[0]
-        raise FormatError(path, None, f"not a usable Parquet file ({reason})") from error
+    with database(
+        lambda why: FormatError(path, None, f"not a usable Parquet file ({why})"), threads=1
+    ) as db:
+        db.execute("SELECT question FROM read_parquet($1)", [str(path)])
+        while rows := db.fetchmany(_CHUNK):
+            yield from ("" if question is None else str(question) for (question,) in rows)
 
 
 def _flat(row: Row) -> Iterator[dict[str, Any]]:
@@ -215,7 +212,7 @@ def _write_parquet(path: Path, rows: Iterator[Row]) -> None:
             file.writelines(json.dumps(flat) + "\n" for flat in _flat(row))
     kinds = ", ".join(f"{name}: '{kind}'" for name, kind in _COLUMNS.items())
     names = [str(p).replace("'", "''") for p in (lines, path)]
-    with duckdb.connect(config={"threads": 1}) as db:
+    with database(lambda why: StorageError(f"{path}: cannot be written ({why})"), threads=1) as db:
         db.execute(
             f"COPY (SELECT * FROM read_json('{names[0]}', format='newline_delimited', "
             f"columns={{{kinds}}})) TO '{names[1]}' (FORMAT parquet, COMPRESSION zstd)"

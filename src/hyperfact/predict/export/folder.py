@@ -11,7 +11,6 @@ scorer.pt2                     with `scorer`
 
 from pathlib import Path
 
-import duckdb
 import numpy as np
 from torch import Tensor
 
@@ -24,11 +23,17 @@ from hyperfact.predict.export.scorer import export_scorer
 from hyperfact.predict.export.search import export_index
 from hyperfact.predict.predictor import Predictor
 from hyperfact.runs.artifacts import MANIFEST
+from hyperfact.system.tables import database
 from hyperfact.system.writing import copy_file, staged, write_lines
 
 
 def export_run(
-    predictor: Predictor, out: Path, *, index: bool = False, scorer: bool = False
+    predictor: Predictor,
+    out: Path,
+    *,
+    index: bool = False,
+    scorer: bool = False,
+    force: bool = False,
 ) -> list[Path]:
     """Write the folder, all of it or nothing.
 
@@ -37,6 +42,7 @@ def export_run(
         out: A new or empty folder.
         index: Also an index for vector search (needs usearch).
         scorer: Also the scorer as a torch program, if that can be exact.
+        force: Into a folder that holds something, over files of the same name.
 
     Returns:
         Every file written.
@@ -44,7 +50,7 @@ def export_run(
     run = predictor.path
     if run is None or predictor.stored is None:
         raise UserError("only a stored run can be exported: train with --out")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: exists already; an export needs a folder of its own")
     with staged(out) as stage:
         files = [MANIFEST, *predictor.stored.manifest["files"]]
@@ -76,12 +82,9 @@ def write_embeddings(folder: Path, name: str, names: Vocabulary, vectors: Tensor
     }
     vector = ", ".join(f"x{i}" for i in range(table.shape[1]))
     path = str(folder / f"{name}.parquet").replace("'", "''")
-    try:
-        with duckdb.connect(config={"threads": 1}) as db:
-            db.register("columns", columns)
-            db.execute(
-                f"COPY (SELECT name, kind, [{vector}]::FLOAT[] AS vector FROM columns) "
-                f"TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
-            )
-    except duckdb.Error as error:
-        raise StorageError(f"{folder}: {str(error).partition(chr(10))[0]}") from error
+    with database(lambda why: StorageError(f"{folder}: {why}"), threads=1) as db:
+        db.register("columns", columns)
+        db.execute(
+            f"COPY (SELECT name, kind, [{vector}]::FLOAT[] AS vector FROM columns) "
+            f"TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
+        )

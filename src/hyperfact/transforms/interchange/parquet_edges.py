@@ -6,11 +6,11 @@ Keeps everything. Texts that hold NUL or half of a surrogate pair are refused.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import duckdb
 import numpy as np
 
-from hyperfact.errors import FormatError, NotWritableError
+from hyperfact.errors import FormatError, NotWritableError, StorageError
 from hyperfact.graph.ragged import Array
+from hyperfact.system.tables import database
 from hyperfact.transforms.interchange.edge_table import Label, Node, Tables, as_triples, names_of
 from hyperfact.transforms.interchange.folders import read_about, write_about
 
@@ -51,25 +51,21 @@ def _columns(rows: Sequence[tuple[str, ...]], width: int) -> list[Array]:
 
 def _write(path: Path, schema: Mapping[str, str], columns: Sequence[Array]) -> None:
     fields = ", ".join(f'c{i}::{kind} AS "{n}"' for i, (n, kind) in enumerate(schema.items()))
-    with duckdb.connect(config={"threads": 1}) as db:
+    with database(lambda why: StorageError(f"{path}: cannot be written ({why})"), threads=1) as db:
         db.register("t", {f"c{i}": np.ascontiguousarray(c) for i, c in enumerate(columns)})
         name = str(path).replace("'", "''")
         db.execute(f"COPY (SELECT {fields} FROM t) TO '{name}' (FORMAT parquet, COMPRESSION zstd)")
 
 
 def _read(path: Path, schema: Mapping[str, str]) -> list[Array]:
-    try:
-        with duckdb.connect() as db:
-            db.execute("SET VARIABLE path = ?", [str(path)])
-            table = "read_parquet(getvariable('path'))"
-            described = f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {table})"
-            found = dict(db.execute(described).fetchall())
-            if found != dict(schema):
-                raise FormatError(path, None, f"expected the columns {dict(schema)}, got {found}")
-            data = db.execute(f"SELECT * FROM {table}").fetchnumpy()
-    except duckdb.Error as error:
-        reason = str(error).partition("\n")[0]
-        raise FormatError(path, None, f"not a usable Parquet file ({reason})") from None
+    with database(lambda why: FormatError(path, None, f"not a usable Parquet file ({why})")) as db:
+        db.execute("SET VARIABLE path = ?", [str(path)])
+        table = "read_parquet(getvariable('path'))"
+        described = f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {table})"
+        found = dict(db.execute(described).fetchall())
+        if found != dict(schema):
+            raise FormatError(path, None, f"expected the columns {dict(schema)}, got {found}")
+        data = db.execute(f"SELECT * FROM {table}").fetchnumpy()
     if any(np.ma.getmaskarray(data[name]).any() for name in schema):
         raise FormatError(path, None, "a field is empty (NULL)")
     return [np.asarray(data[name]) for name in schema]
