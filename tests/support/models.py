@@ -34,6 +34,26 @@ ENCODER_FORMS: dict[str, dict[str, Any]] = {
     "rgcn": {"name": "rgcn"},
     "rgcn-block": {"name": "rgcn", "decomposition": "block", "parts": 4, "layers": 2},
     "rgcn-full": {"name": "rgcn", "decomposition": "full", "normaliser": "global"},
+    "vrgcn": {"name": "vrgcn"},
+    "vrgcn-plain": {
+        "name": "vrgcn",
+        "residual": False,
+        "batch_norm": False,
+        "activation": "tanh",
+        "layers": 2,
+        "dropout": 0.2,
+    },
+    "vrgcn-loopless": {"name": "vrgcn", "self_loop": False, "layers": 2, "hidden_dropout": 0.1},
+    "kegcn": {"name": "kegcn"},
+    "kegcn-transe": {"name": "kegcn", "score": "transe", "layers": 2, "dropout": 0.2},
+    "kegcn-distmult": {"name": "kegcn", "score": "distmult", "layers": 2},
+    "kegcn-plain": {
+        "name": "kegcn",
+        "residual": False,
+        "batch_norm": False,
+        "activation": "tanh",
+        "layers": 2,
+    },
 }
 
 #: Settings that make a decoder small: finite differences try every number of it twice.

@@ -19,7 +19,7 @@ def compose_aggregate(
     phi = composition_of(composition)
     messages = phi.dense(x.index_select(0, source), z.index_select(0, relation))
     messages = messages * weights[:, None]  # (edges, dim)
-    return x.new_zeros(edges.num_nodes, x.shape[1]).index_add(0, target, messages)[:rows]
+    return x.new_zeros(edges.num_targets, x.shape[1]).index_add(0, target, messages)[:rows]
 
 
 def aggregate_weighted(
@@ -29,7 +29,7 @@ def aggregate_weighted(
     source, relation, target = edges.columns(x.device)
     scales = weights[:, None] * coefficients.index_select(0, relation)  # (edges, bases)
     messages = scales[:, :, None] * x.index_select(0, source)[:, None, :]  # (edges, bases, dim)
-    return x.new_zeros(edges.num_nodes, *messages.shape[1:]).index_add(0, target, messages)[:rows]
+    return x.new_zeros(edges.num_targets, *messages.shape[1:]).index_add(0, target, messages)[:rows]
 
 
 def block_aggregate(
@@ -40,7 +40,7 @@ def block_aggregate(
     parts = x.index_select(0, source).view(-1, *matrices.shape[1:3])  # (edges, blocks, in)
     messages = torch.einsum("ebi,ebio->ebo", parts, matrices.index_select(0, relation))
     messages = messages.flatten(1) * weights[:, None]  # (edges, blocks * size_out)
-    return x.new_zeros(edges.num_nodes, messages.shape[1]).index_add(0, target, messages)[:rows]
+    return x.new_zeros(edges.num_targets, messages.shape[1]).index_add(0, target, messages)[:rows]
 
 
 def dropout(x: Tensor, p: float, *, keep: Tensor) -> Tensor:
