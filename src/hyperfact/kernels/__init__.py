@@ -1,7 +1,8 @@
 """Fused CPU kernels of graph encoders, losses and ranking, each with a plain PyTorch reference.
 
-Order: exponential, jit, ragged_checks, threads, buffers, compositions, edges, dispatch, matrices,
-softmax, reference, basis, blocks, compose, cross_entropy, dropout, rivals.
+Order: exponential, jit, ragged_checks, threads, buffers, compositions, edges, member_index,
+dispatch, matrices, softmax, reference, basis, blocks, compose, members, cross_entropy, dropout,
+rivals.
 """
 
 from hyperfact.kernels.basis import aggregate_weighted
@@ -11,6 +12,8 @@ from hyperfact.kernels.compositions import COMPOSITIONS, Composition
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16, softmax_cross_entropy
 from hyperfact.kernels.dropout import dropout
 from hyperfact.kernels.edges import EdgeIndex
+from hyperfact.kernels.member_index import MemberIndex, Members
+from hyperfact.kernels.members import aggregate_members
 from hyperfact.kernels.rivals import RankCounts, count_rivals
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
 
@@ -18,9 +21,12 @@ __all__ = [
     "COMPOSITIONS",
     "Composition",
     "EdgeIndex",
+    "MemberIndex",
+    "Members",
     "RankCounts",
     "SoftmaxOptions",
     "Targets",
+    "aggregate_members",
     "aggregate_weighted",
     "block_aggregate",
     "compose_aggregate",

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from hyperfact.kernels.compositions import composition_of
 from hyperfact.kernels.edges import EdgeIndex
+from hyperfact.kernels.member_index import Members
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
 
 
@@ -41,6 +42,30 @@ def block_aggregate(
     messages = torch.einsum("ebi,ebio->ebo", parts, matrices.index_select(0, relation))
     messages = messages.flatten(1) * weights[:, None]  # (edges, blocks * size_out)
     return x.new_zeros(edges.num_targets, messages.shape[1]).index_add(0, target, messages)[:rows]
+
+
+def aggregate_members(
+    x: Tensor, z: Tensor, p: Tensor, *, members: Members, keep: Tensor, largest: bool
+) -> Tensor:  # (nodes, dim)
+    """See `members.aggregate_members`."""
+    relation, offsets, node, role = (torch.from_numpy(c).to(x.device).long() for c in members)
+    sizes, facts = offsets.diff(), len(relation)
+    fact = torch.arange(facts, device=x.device).repeat_interleave(sizes)  # (members,)
+    width = int(sizes.max()) if facts else 0
+    place = fact * width + torch.arange(len(node), device=x.device) - offsets[fact]
+    factors = p.index_select(0, role) * x.index_select(0, node)  # (members, dim)
+    padded = x.new_ones(facts * width, x.shape[1]).index_copy(0, place, factors)
+    padded = padded.view(facts, width, x.shape[1])
+    others = [
+        torch.cat([padded[:, :j], padded[:, j + 1 :]], dim=1).prod(dim=1) for j in range(width)
+    ]
+    heard = torch.stack(others, dim=1) if width else padded  # (facts, width, dim)
+    heard = heard * (z.index_select(0, relation) * keep.to(x)[:, None])[:, None, :]
+    heard = heard.view(-1, x.shape[1]).index_select(0, place)  # (members, dim)
+    y = torch.zeros_like(x)
+    if largest:
+        return y.scatter_reduce(0, node[:, None].expand_as(heard), heard, "amax")
+    return y.index_add(0, node, heard)
 
 
 def dropout(x: Tensor, p: float, *, keep: Tensor) -> Tensor:
