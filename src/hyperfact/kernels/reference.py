@@ -6,6 +6,7 @@ Written to be read: each function materialises whatever is convenient, a row per
 import torch
 from torch import Tensor
 
+from hyperfact.kernels.attention_tables import SLOPE, AttentionTables
 from hyperfact.kernels.compositions import composition_of
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.kernels.member_index import Members
@@ -42,6 +43,27 @@ def block_aggregate(
     messages = torch.einsum("ebi,ebio->ebo", parts, matrices.index_select(0, relation))
     messages = messages.flatten(1) * weights[:, None]  # (edges, blocks * size_out)
     return x.new_zeros(edges.num_targets, messages.shape[1]).index_add(0, target, messages)[:rows]
+
+
+def attend(
+    tables: AttentionTables, *, edges: EdgeIndex, keep: Tensor, rows: int
+) -> Tensor:  # (rows, dim)
+    """See `attention.attend`."""
+    a, b, c, x, v, vector, bias = tables
+    columns = (column[keep.to(b.device)] for column in edges.columns(b.device))
+    source, relation, target = columns
+    heads, dim = bias.shape[1], b.shape[1]
+    near = a.index_select(0, target) + b.index_select(0, source) + c.index_select(0, relation)
+    scored = torch.nn.functional.leaky_relu(near, SLOPE) * vector  # (edges, dim)
+    scores = scored.view(-1, heads, dim // heads).sum(dim=2) + bias.index_select(0, relation)
+    which = target[:, None].expand_as(scores)
+    top = scores.new_full((edges.num_targets, heads), -torch.inf)
+    top = top.scatter_reduce(0, which, scores.detach(), "amax")
+    powers = (scores - top.index_select(0, target)).exp()  # (edges, heads)
+    totals = scores.new_zeros(edges.num_targets, heads).index_add(0, target, powers)
+    shares = (powers / totals.index_select(0, target)).repeat_interleave(dim // heads, dim=1)
+    values = x.index_select(0, source) + v.index_select(0, relation)  # (edges, dim)
+    return b.new_zeros(edges.num_targets, dim).index_add(0, target, shares * values)[:rows]
 
 
 def aggregate_members(

@@ -1,7 +1,7 @@
 """Encoders: from the transformed graph, or from facts, to vectors of entities and relations.
 
-Order: encoder, graph_view, lookup, mediators, layers, compgcn, gmpnn, kegcn, rgcn,
-stare, vrgcn.
+Order: encoder, graph_view, lookup, mediators, layers, relation_graph, compgcn, gmpnn, ingram,
+kegcn, rgcn, stare, vrgcn.
 """
 
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from hyperfact.models.encoders.compgcn import CompGCN
 from hyperfact.models.encoders.encoder import Encoder
 from hyperfact.models.encoders.gmpnn import GMPNN
+from hyperfact.models.encoders.ingram import InGram
 from hyperfact.models.encoders.kegcn import KEGCN
 from hyperfact.models.encoders.lookup import Lookup
 from hyperfact.models.encoders.rgcn import RGCN
@@ -19,6 +20,7 @@ from hyperfact.models.encoders.vrgcn import VRGCN
 ENCODERS: Mapping[str, type[Encoder]] = {
     "compgcn": CompGCN,
     "gmpnn": GMPNN,
+    "ingram": InGram,
     "kegcn": KEGCN,
     "lookup": Lookup,
     "rgcn": RGCN,
@@ -34,6 +36,7 @@ __all__ = [
     "VRGCN",
     "CompGCN",
     "Encoder",
+    "InGram",
     "Lookup",
     "StarE",
 ]

@@ -1,5 +1,7 @@
 """The encoder's view of a graph: both directions of every edge, and what each message weighs."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -7,6 +9,7 @@ import torch
 from torch import Tensor
 
 from hyperfact.graph.kg import KG
+from hyperfact.kernels.compose import compose_aggregate
 from hyperfact.kernels.edges import EdgeIndex
 
 Normaliser = Literal["symmetric", "mean", "published"]
@@ -87,6 +90,30 @@ class MeanView:
 
     def _weights(self, keep: Tensor | None) -> Tensor:
         return shares(self.edges.columns(torch.device("cpu"))[2], keep)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Means over the edges that somebody receives."""
+
+    edges: EdgeIndex
+    weights: Tensor  # (edges,) one over the number of the receiver's edges, 0 if it is hidden
+
+    def __call__(self, x: Tensor, z: Tensor, *, phi: str, rows: int) -> Tensor:  # (rows, dim)
+        """Of phi(row of who sends, row of the relation)."""
+        edges, weights = self.edges, self.weights
+        return compose_aggregate(x, z, edges=edges, weights=weights, composition=phi, rows=rows)
+
+    def of_relations(self, z: Tensor, rows: int) -> Tensor:  # (rows, dim)
+        """Of the relation's row alone."""
+        return self(z.new_zeros(self.edges.num_nodes, z.shape[1]), -z, phi="sub", rows=rows)
+
+    @cached_property
+    def has_edges(self) -> Tensor:  # (receivers, 1)
+        """1 for who receives anything, else 0."""
+        target = self.edges.columns(torch.device("cpu"))[2]
+        totals = torch.bincount(target, self.weights, minlength=self.edges.num_targets)
+        return (totals > 0)[:, None]
 
 
 def _product(count: Tensor, end: Tensor, other_count: Tensor, other: Tensor) -> Tensor:

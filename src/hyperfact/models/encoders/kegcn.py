@@ -1,8 +1,6 @@
 """KE-GCN: messages are gradients of a score of the edge (WWW 2021), in closed form."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple, cast
 
 import torch
@@ -11,11 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.graph.kg import KG
-from hyperfact.kernels.compose import compose_aggregate
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.models.encoders.compgcn import check_even
 from hyperfact.models.encoders.encoder import Encoder, glorot, table
-from hyperfact.models.encoders.graph_view import MeanView, edges_of, shares
+from hyperfact.models.encoders.graph_view import Mean, MeanView, edges_of, shares
 from hyperfact.models.encoders.layers import (
     MediatorSettings,
     NodeInput,
@@ -115,30 +112,6 @@ class ScoredEdges:
         relation = self.edges.columns(torch.device("cpu"))[1]
         of_nodes = Mean(self.nodes.edges, self.nodes.weights(keep))
         return Means(of_nodes, Mean(self.relations, shares(relation, keep)))
-
-
-@dataclass(frozen=True)
-class Mean:
-    """Means over the edges that somebody receives."""
-
-    edges: EdgeIndex
-    weights: Tensor  # (edges,) one over the number of the receiver's edges, 0 if it is hidden
-
-    def __call__(self, x: Tensor, z: Tensor, *, phi: str, rows: int) -> Tensor:  # (rows, dim)
-        """Of phi(row of who sends, row of the relation)."""
-        edges, weights = self.edges, self.weights
-        return compose_aggregate(x, z, edges=edges, weights=weights, composition=phi, rows=rows)
-
-    def of_relations(self, z: Tensor, rows: int) -> Tensor:  # (rows, dim)
-        """Of the relation's row alone."""
-        return self(z.new_zeros(self.edges.num_nodes, z.shape[1]), -z, phi="sub", rows=rows)
-
-    @cached_property
-    def has_edges(self) -> Tensor:  # (receivers, 1)
-        """1 for who receives anything, else 0."""
-        target = self.edges.columns(torch.device("cpu"))[2]
-        totals = torch.bincount(target, self.weights, minlength=self.edges.num_targets)
-        return (totals > 0)[:, None]
 
 
 class Means(NamedTuple):

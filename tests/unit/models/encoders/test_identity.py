@@ -17,6 +17,7 @@ IDENTITIES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "compgcn": ({}, {"w_loop": 3.0, "w_relation": 1.0}),
     "stare": ({}, {"w_loop": 3.0, "w_relation": 1.0}),
     "rgcn": ({}, {"w_self": 1.0}),
+    "ingram": ({"heads": 2}, {"w_self": 1.0}),
     "vrgcn": ({}, {"w_self": 1.0, "w_relation": 1.0}),
     "gmpnn": ({}, {"w_self": 1.0, "w_relation": 1.0}),
     "kegcn": ({"score": "transe", "entity_step": 0.0, "relation_step": 0.0}, {"w_entity": 1.0}),
@@ -36,7 +37,7 @@ def test_the_published_form_contains_the_identity(name: str, layers: int) -> Non
         toy(), {"name": name, "layers": layers, **PLAIN, **options}, precision="float64"
     )
     encoder: Any = model.encoder
-    for layer in encoder.layers:
+    for layer in (*getattr(encoder, "relation_layers", ()), *encoder.layers):
         for parameter in layer.parameters():
             parameter.data.zero_()
         for matrix, size in matrices.items():
