@@ -48,7 +48,7 @@ ENCODER_FORMS: dict[str, dict[str, Any]] = {
         "dropout": 0.2,
     },
     "gmpnn": {"name": "gmpnn"},
-    "gmpnn-mean": {"name": "gmpnn", "aggregation": "mean", "layers": 2, "dropout": 0.2},
+    "gmpnn-max": {"name": "gmpnn", "aggregation": "max", "layers": 2, "dropout": 0.2},
     "gmpnn-plain": {
         "name": "gmpnn",
         "aggregation": "sum",

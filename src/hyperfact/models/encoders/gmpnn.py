@@ -24,7 +24,7 @@ class GMPNNSettings(LayerSettings):
     """Options of `gmpnn`."""
 
     aggregation: Aggregation = Field(
-        default="max",
+        default="mean",
         description="of what an entity hears from its facts: the largest above 0, mean or sum",
     )
 
@@ -35,8 +35,9 @@ class GMPNN(Encoder):
     h_k' = act(N_k W + h_k W_0) and h_r' = h_r W_rel. The published code draws h, p and h_r once and
     never trains them, takes one random other member, and scales by 10^4; here all are learned, all
     others take part, and each factor is divided by the initial scale, so that what is heard has one
-    size at any arity. p belongs to the role (subject, object, or the attribute) in place of a
-    number of the position, so that there is no largest arity.
+    size at any arity. Published is the largest of what is heard; the mean learns faster. p belongs
+    to the role (subject, object, or the attribute) in place of a number of the
+    position, so that there is no largest arity.
     """
 
     Settings = GMPNNSettings
