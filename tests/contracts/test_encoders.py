@@ -7,9 +7,12 @@ import pytest
 import torch
 
 from hyperfact.graph.hkg import HKG
+from hyperfact.graph.kg import KG
+from hyperfact.graph.ragged import Array
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.encoders.encoder import Encoder
 from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from tests.support.models import ENCODER_FORMS, model_of, random_facts, toy
 
@@ -47,7 +50,7 @@ def test_every_parameter_gets_a_gradient(form: str) -> None:
     torch.autograd.backward((z.entities**2 @ weights).sum() + (z.relations**2 @ weights).sum())
     silent = [n for n, p in encoder.named_parameters() if p.grad is None or not p.grad.any()]
     mediators = ["nodes.mediators.common", "nodes.mediators.own"]
-    published = ENCODER_FORMS[form].get("normaliser") == "published"
+    published = ENCODER_FORMS[form].get("normaliser") == "published" and encoder.reads == "kg"
     assert silent == (mediators if published else [])  # which the published normaliser silences
 
 
@@ -94,25 +97,30 @@ def test_wanted_coordinates_are_those_of_all(form: str, training: bool) -> None:
 
 
 @FORMS
-def test_hidden_edges_are_as_good_as_absent(form: str) -> None:
+def test_what_is_hidden_is_as_good_as_absent(form: str) -> None:
     model = model_of(random_facts(30), ENCODER_FORMS[form], precision="float64")
     model.eval()
     keep = model.keep_without(np.arange(0, 30, 3))
+    assert len(keep) == len(model.encoded)
     assert 0 < int(keep.sum()) < len(keep)
-    hidden = model.encoder(GraphPass(keep)).entities
-    rest = replace(
-        model.graph,
-        **{n: getattr(model.graph, n)[keep.numpy()] for n in ("source", "relation", "target")},
-        **{n: getattr(model.graph, n)[keep.numpy()] for n in ("kind", "place")},
-    )
-    other = _encoder_over(model, rest, form)
-    assert torch.allclose(hidden, other, atol=1e-12)
+    hidden = model.encoder(GraphPass(keep))
+    other = _encoder_over(model, _part(model.encoded, keep.numpy()), form)
+    assert torch.allclose(hidden.entities, other.entities, atol=1e-12)
+    assert torch.allclose(hidden.relations, other.relations, atol=1e-12)
 
 
-def _encoder_over(model: TransEQ, graph: object, form: str) -> torch.Tensor:
+def _part(graph: KG | HKG, keep: Array) -> KG | HKG:
+    """Without the edges, or the facts, that are not kept."""
+    if isinstance(graph, HKG):
+        return graph.select(keep)
+    names = ("source", "relation", "target", "kind", "place")
+    return replace(graph, **{name: getattr(graph, name)[keep] for name in names})
+
+
+def _encoder_over(model: TransEQ, graph: KG | HKG, form: str) -> Representations:
     """The same weights over another graph of the same nodes."""
     encoder = type(model.encoder)(
-        graph,  # type: ignore[arg-type]
+        graph,
         dim=8,
         settings=model.encoder.settings,
         generator=torch.Generator(),
@@ -120,8 +128,20 @@ def _encoder_over(model: TransEQ, graph: object, form: str) -> torch.Tensor:
     if form.startswith("rgcn"):  # matrices belong to the relations that occur; none may vanish
         assert encoder.edges.num_relations == model.encoder.edges.num_relations  # type: ignore
     encoder.load_state_dict(model.encoder.state_dict())
-    entities: torch.Tensor = encoder.eval()().entities
-    return entities
+    found: Representations = encoder.eval()()
+    return found
+
+
+@FORMS
+def test_facts_that_are_not_hidden_are_seen(form: str) -> None:
+    model = model_of(random_facts(30), ENCODER_FORMS[form], precision="float64").eval()
+    row = model.keep_without(np.array([4]))
+    whole, without = model.encode().entities, model.encode(keep=row).entities
+    assert bool((whole != without).any()) == model.encoder.sees_graph
+
+
+def test_every_encoder_has_a_card() -> None:
+    assert [name for name, encoder in ENCODERS.items() if encoder.card is None] == []
 
 
 @FORMS

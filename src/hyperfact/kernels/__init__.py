@@ -1,9 +1,13 @@
 """Fused CPU kernels of graph encoders, losses and ranking, each with a plain PyTorch reference.
 
-Order: exponential, jit, ragged_checks, threads, buffers, compositions, edges, dispatch, matrices,
-softmax, reference, basis, blocks, compose, cross_entropy, dropout, rivals.
+Order: exponential, jit, affinity, attention_tables, ragged_checks, threads, buffers, compositions,
+edges, member_index, dispatch, matrices, softmax, reference, attention, basis, blocks, compose,
+members, cross_entropy, dropout, rivals.
 """
 
+from hyperfact.kernels.affinity import column_affinity
+from hyperfact.kernels.attention import attend
+from hyperfact.kernels.attention_tables import AttentionTables
 from hyperfact.kernels.basis import aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate
 from hyperfact.kernels.compose import compose_aggregate
@@ -11,18 +15,26 @@ from hyperfact.kernels.compositions import COMPOSITIONS, Composition
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16, softmax_cross_entropy
 from hyperfact.kernels.dropout import dropout
 from hyperfact.kernels.edges import EdgeIndex
+from hyperfact.kernels.member_index import MemberIndex, Members
+from hyperfact.kernels.members import aggregate_members
 from hyperfact.kernels.rivals import RankCounts, count_rivals
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
 
 __all__ = [
     "COMPOSITIONS",
+    "AttentionTables",
     "Composition",
     "EdgeIndex",
+    "MemberIndex",
+    "Members",
     "RankCounts",
     "SoftmaxOptions",
     "Targets",
+    "aggregate_members",
     "aggregate_weighted",
+    "attend",
     "block_aggregate",
+    "column_affinity",
     "compose_aggregate",
     "count_rivals",
     "dropout",

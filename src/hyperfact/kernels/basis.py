@@ -45,7 +45,7 @@ def aggregate_weighted(
     Raises:
         DataError: Shapes or dtypes that do not fit.
     """
-    rows = edges.num_nodes if rows is None else rows
+    rows = edges.num_targets if rows is None else rows
     check_graph(x, coefficients, edges=edges, weights=weights, rows=rows)
     weights = weights.detach().to(x.dtype)
     if not has_kernels(x):

@@ -35,7 +35,7 @@ def block_aggregate(
     Raises:
         DataError: Shapes or dtypes that do not fit.
     """
-    rows = edges.num_nodes if rows is None else rows
+    rows = edges.num_targets if rows is None else rows
     check_graph(x, matrices, edges=edges, weights=weights, rows=rows)
     _check(x, matrices)
     weights = weights.detach().to(x.dtype)

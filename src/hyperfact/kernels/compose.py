@@ -46,7 +46,7 @@ def compose_aggregate(
         DataError: Shapes or dtypes that do not fit; `rotate` with an odd dimension.
     """
     phi = composition_of(composition)
-    rows = edges.num_nodes if rows is None else rows
+    rows = edges.num_targets if rows is None else rows
     check_graph(x, z, edges=edges, weights=weights, rows=rows)
     _check(x, z, composition)
     weights = weights.detach().to(x.dtype)

@@ -35,8 +35,8 @@ def check_graph(
         raise DataError(f"expected a row for each of {edges.num_relations} relations, got {shape}")
     if weights.shape != (len(edges),):
         raise DataError(f"weights must be ({len(edges)},), got {tuple(weights.shape)}")
-    if not 0 <= rows <= edges.num_nodes:
-        raise DataError(f"rows must be in 0..{edges.num_nodes}, got {rows}")
+    if not 0 <= rows <= edges.num_targets:
+        raise DataError(f"rows must be in 0..{edges.num_targets}, got {rows}")
     if x.dtype != parameters.dtype or x.device != parameters.device:
         here, there = (f"{tensor.dtype} on {tensor.device}" for tensor in (x, parameters))
         raise DataError(f"nodes and relations must be alike, got {here} and {there}")

@@ -43,13 +43,18 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EdgeIndex:
-    """Directed edges (source, relation, target); make it with `EdgeIndex.build`."""
+    """Directed edges (source, relation, target); make it with `EdgeIndex.build`.
+
+    Who receives may be of another kind than who sends, with numbers of its own: a relation that
+    hears the entities of its edges, a fact that hears its values.
+    """
 
     num_nodes: int
     num_relations: int
     source: Ids  # (edges,)
     relation: Ids  # (edges,)
     target: Ids  # (edges,)
+    num_targets: int  # who can receive; of a graph its nodes
 
     @classmethod
     def build(
@@ -60,21 +65,23 @@ class EdgeIndex:
         *,
         num_nodes: int,
         num_relations: int,
+        num_targets: int | None = None,
     ) -> "EdgeIndex":
-        """Check the ids, which kernels trust, and store them.
+        """Check the ids, which kernels trust, and store them; by default nodes send and receive.
 
         Raises:
             DataError: Columns of different length, or an id outside its range.
         """
+        num_targets = num_nodes if num_targets is None else num_targets
         columns = (
             _ids(source, num_nodes, "source"),
             _ids(relation, num_relations, "relation"),
-            _ids(target, num_nodes, "target"),
+            _ids(target, num_targets, "target"),
         )
         if len({len(column) for column in columns}) > 1:
             lengths = ", ".join(str(len(column)) for column in columns)
             raise DataError(f"edges need three columns of equal length, got {lengths}")
-        return cls(num_nodes, num_relations, *columns)
+        return cls(num_nodes, num_relations, *columns, num_targets)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -87,7 +94,7 @@ class EdgeIndex:
     @cached_property
     def by_target(self) -> Grouping:
         """Who sends to a node: `first` is the source, `second` the relation."""
-        return _group(self.target, self.num_nodes, self.source, self.relation)
+        return _group(self.target, self.num_targets, self.source, self.relation)
 
     @cached_property
     def by_source(self) -> Grouping:
@@ -121,9 +128,8 @@ class EdgeIndex:
     @cached_property
     def reversed(self) -> "EdgeIndex":
         """The same edges and ids with source and target exchanged; shares every array."""
-        other = EdgeIndex(
-            self.num_nodes, self.num_relations, self.target, self.relation, self.source
-        )
+        columns = self.target, self.relation, self.source
+        other = EdgeIndex(self.num_targets, self.num_relations, *columns, self.num_nodes)
         other.__dict__.update(
             by_target=self.by_source, by_source=self.by_target, reversed=self
         )  # cached properties

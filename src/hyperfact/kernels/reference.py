@@ -6,8 +6,10 @@ Written to be read: each function materialises whatever is convenient, a row per
 import torch
 from torch import Tensor
 
+from hyperfact.kernels.attention_tables import SLOPE, AttentionTables
 from hyperfact.kernels.compositions import composition_of
 from hyperfact.kernels.edges import EdgeIndex
+from hyperfact.kernels.member_index import Members
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
 
 
@@ -19,7 +21,7 @@ def compose_aggregate(
     phi = composition_of(composition)
     messages = phi.dense(x.index_select(0, source), z.index_select(0, relation))
     messages = messages * weights[:, None]  # (edges, dim)
-    return x.new_zeros(edges.num_nodes, x.shape[1]).index_add(0, target, messages)[:rows]
+    return x.new_zeros(edges.num_targets, x.shape[1]).index_add(0, target, messages)[:rows]
 
 
 def aggregate_weighted(
@@ -29,7 +31,7 @@ def aggregate_weighted(
     source, relation, target = edges.columns(x.device)
     scales = weights[:, None] * coefficients.index_select(0, relation)  # (edges, bases)
     messages = scales[:, :, None] * x.index_select(0, source)[:, None, :]  # (edges, bases, dim)
-    return x.new_zeros(edges.num_nodes, *messages.shape[1:]).index_add(0, target, messages)[:rows]
+    return x.new_zeros(edges.num_targets, *messages.shape[1:]).index_add(0, target, messages)[:rows]
 
 
 def block_aggregate(
@@ -40,7 +42,52 @@ def block_aggregate(
     parts = x.index_select(0, source).view(-1, *matrices.shape[1:3])  # (edges, blocks, in)
     messages = torch.einsum("ebi,ebio->ebo", parts, matrices.index_select(0, relation))
     messages = messages.flatten(1) * weights[:, None]  # (edges, blocks * size_out)
-    return x.new_zeros(edges.num_nodes, messages.shape[1]).index_add(0, target, messages)[:rows]
+    return x.new_zeros(edges.num_targets, messages.shape[1]).index_add(0, target, messages)[:rows]
+
+
+def attend(
+    tables: AttentionTables, *, edges: EdgeIndex, keep: Tensor, rows: int
+) -> Tensor:  # (rows, dim)
+    """See `attention.attend`."""
+    a, b, c, x, v, vector, bias = tables
+    columns = (column[keep.to(b.device)] for column in edges.columns(b.device))
+    source, relation, target = columns
+    heads, dim = bias.shape[1], b.shape[1]
+    near = a.index_select(0, target) + b.index_select(0, source) + c.index_select(0, relation)
+    scored = torch.nn.functional.leaky_relu(near, SLOPE) * vector  # (edges, dim)
+    scores = scored.view(-1, heads, dim // heads).sum(dim=2) + bias.index_select(0, relation)
+    which = target[:, None].expand_as(scores)
+    top = scores.new_full((edges.num_targets, heads), -torch.inf)
+    top = top.scatter_reduce(0, which, scores.detach(), "amax")
+    powers = (scores - top.index_select(0, target)).exp()  # (edges, heads)
+    totals = scores.new_zeros(edges.num_targets, heads).index_add(0, target, powers)
+    shares = (powers / totals.index_select(0, target)).repeat_interleave(dim // heads, dim=1)
+    values = x.index_select(0, source) + v.index_select(0, relation)  # (edges, dim)
+    return b.new_zeros(edges.num_targets, dim).index_add(0, target, shares * values)[:rows]
+
+
+def aggregate_members(
+    x: Tensor, z: Tensor, p: Tensor, *, members: Members, keep: Tensor, largest: bool
+) -> Tensor:  # (nodes, dim)
+    """See `members.aggregate_members`."""
+    relation, offsets, node, role = (torch.from_numpy(c).to(x.device).long() for c in members)
+    sizes, facts = offsets.diff(), len(relation)
+    fact = torch.arange(facts, device=x.device).repeat_interleave(sizes)  # (members,)
+    width = int(sizes.max()) if facts else 0
+    place = fact * width + torch.arange(len(node), device=x.device) - offsets[fact]
+    factors = p.index_select(0, role) * x.index_select(0, node)  # (members, dim)
+    padded = x.new_ones(facts * width, x.shape[1]).index_copy(0, place, factors)
+    padded = padded.view(facts, width, x.shape[1])
+    others = [
+        torch.cat([padded[:, :j], padded[:, j + 1 :]], dim=1).prod(dim=1) for j in range(width)
+    ]
+    heard = torch.stack(others, dim=1) if width else padded  # (facts, width, dim)
+    heard = heard * (z.index_select(0, relation) * keep.to(x)[:, None])[:, None, :]
+    heard = heard.view(-1, x.shape[1]).index_select(0, place)  # (members, dim)
+    y = torch.zeros_like(x)
+    if largest:
+        return y.scatter_reduce(0, node[:, None].expand_as(heard), heard, "amax")
+    return y.index_add(0, node, heard)
 
 
 def dropout(x: Tensor, p: float, *, keep: Tensor) -> Tensor:

@@ -10,13 +10,13 @@ from hyperfact.models.noise import dropout
 
 @dataclass(frozen=True)
 class GraphPass:
-    """One pass of an encoder; by default over all edges, without noise, for all coordinates.
+    """One pass of an encoder; by default over all of its graph, without noise, for all coordinates.
 
     A decoder that treats each coordinate alone may go without some in a step of training; then
     `columns` leaves out the others wherever a layer can do without them.
     """
 
-    keep: Tensor | None = None  # (edges,) bool, which edges exist; None: all
+    keep: Tensor | None = None  # (edges or facts,) bool, which exist; None: all
     generator: torch.Generator | None = None  # of dropout; None: no dropout
     coordinates: Tensor | None = None  # (kept,) in this order; None: all
 

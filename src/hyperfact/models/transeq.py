@@ -1,18 +1,21 @@
 """TransEQ: encode the transformed facts, then score facts of any arity (section 4 of the paper).
 
-G' = equivalent(G)                    the graph: plain edges, a mediator for each qualified fact
+G' = equivalent(G)                    the graph: plain edges, a mediator for each qualified fact,
+                                      or the facts themselves where the encoder reads those
 h_v, h_r = ENC(G')                    the encoder; mediators share part of their vectors
 phi(s, r, o, {(a, v)})                the decoder, from the vectors of the fact
 """
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hyperfact.errors import UserError
 from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import KG
 from hyperfact.graph.ragged import Array
 from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
@@ -24,11 +27,20 @@ from hyperfact.models.unseen import Unseen
 Precision = Literal["float32", "bfloat16", "float64"]
 
 
+@dataclass(frozen=True)
+class Mediators:
+    """What enters the encoder for mediators, and the facts that they stand for."""
+
+    vectors: Tensor  # (mediators, dim)
+    fact: Array  # (mediators,) row of the training facts; -1 if the graph was imported
+    relation: Array  # (mediators,) the primary relation
+
+
 class TransEQ(nn.Module):
     """One graph, one encoder, one decoder.
 
     Args:
-        graph: The transformed training facts.
+        graph: The transformed training facts, or the facts themselves, as the encoder reads.
         encoder: Made for this graph.
         decoder: Any.
         precision: Of weights and products; bfloat16 concerns products alone.
@@ -38,7 +50,7 @@ class TransEQ(nn.Module):
 
     def __init__(
         self,
-        graph: KG,
+        graph: KG | HKG,
         *,
         encoder: Encoder,
         decoder: Decoder,
@@ -46,9 +58,22 @@ class TransEQ(nn.Module):
         unseen: Unseen | None = None,
     ) -> None:
         super().__init__()
-        self.graph, self.precision, self.unseen = graph, precision, unseen
+        self.encoded, self.precision, self.unseen = graph, precision, unseen
         self.encoder, self.decoder = encoder, decoder
         self.to(torch.float64 if precision == "float64" else torch.float32)
+
+    @property
+    def graph(self) -> KG:
+        """The transformed training facts.
+
+        Raises:
+            UserError: The encoder reads the facts themselves, which nothing transforms.
+        """
+        if isinstance(self.encoded, HKG):
+            raise UserError(
+                "this model has no transformed graph: its encoder reads the facts themselves"
+            )
+        return self.encoded
 
     def encode(
         self, *, keep: Tensor | None = None, generator: torch.Generator | None = None
@@ -56,7 +81,7 @@ class TransEQ(nn.Module):
         """Vectors of entities and relations; mediators have served and are gone.
 
         Args:
-            keep: Which edges exist; None: all.  # (edges,) bool
+            keep: Which edges or facts exist; None: all.  # (items,) bool
             generator: Source of what a step of training draws; None: nothing is drawn.
         """
         step = GraphPass(keep, generator, self.decoder.coordinates(generator))
@@ -99,20 +124,17 @@ class TransEQ(nn.Module):
         with self._products():
             return self.decoder.linear_form(facts, slots, z, generator=generator)
 
-    def keep_without(self, facts: Array) -> Tensor:  # (edges,) bool
-        """Edges that remain when these facts are not known; shared edges stay."""
-        keep = np.ones(len(self.graph), dtype=bool)
-        keep[self.graph.edges_only_of(facts)] = False
-        return torch.from_numpy(keep)
+    def keep_without(self, facts: Array) -> Tensor:  # (items,) bool
+        """What the encoder still sees when these facts are not known; shared edges stay."""
+        return self.encoder.keep_without(self.encoded, facts)
 
-    def mediators(self) -> Tensor | None:  # (mediators, dim)
-        """The vectors that enter the encoder for mediators; None where it has none."""
-        nodes = getattr(self.encoder, "nodes", None)
-        if nodes is None or not self.graph.num_mediators:
+    def mediators(self) -> Mediators | None:
+        """The mediators of the graph; None where there are none, or none with vectors."""
+        graph, nodes = self.encoded, getattr(self.encoder, "nodes", None)
+        if nodes is None or isinstance(graph, HKG) or not graph.num_mediators:
             return None
         with torch.no_grad():
-            vectors: Tensor = nodes.mediators()
-        return vectors
+            return Mediators(nodes.mediators(), graph.mediator_fact, graph.mediator_relation)
 
     def _products(self) -> AbstractContextManager[object]:
         """Matrix products in bfloat16 where asked for; sums stay in float32."""

@@ -41,6 +41,7 @@ def resolve(config: ExperimentConfig) -> ExperimentConfig:
         section: Component = getattr(config, kind)
         settings = settings_of(table, kind, section)
         parts[kind] = type(section)(name=section.name, **settings.model_dump())
+    _refuse_transformation(config)
     decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
     if config.objective.negatives is None:
         objective = config.objective.model_copy(update={"negatives": decoder.negatives})
@@ -52,6 +53,18 @@ def resolve(config: ExperimentConfig) -> ExperimentConfig:
     if config.data.train_on == "train+valid" and config.training.patience:
         raise ConfigError("training.patience needs validation facts, but train_on = 'train+valid'")
     return config.model_copy(update=parts)
+
+
+def _refuse_transformation(config: ExperimentConfig) -> None:
+    """Settings of a transformation mean nothing to an encoder that reads the facts themselves."""
+    name, graph = config.encoder.name, config.graph
+    if member(TABLES["encoder"], "encoder", name).reads == "kg":
+        return
+    for key in ("transformation", "mode"):
+        if getattr(graph, key) != type(graph).model_fields[key].default:
+            raise ConfigError(
+                f"the setting 'graph.{key}' is unused: the encoder {name!r} reads facts, no KG"
+            )
 
 
 def component_settings(config: ExperimentConfig) -> Mapping[str, type[Section]]:
@@ -108,8 +121,10 @@ def validation_facts(config: ExperimentConfig, splits: Splits) -> HKG | None:
     return splits.valid.select(np.sort(rows))
 
 
-def encoder_graph(config: ExperimentConfig, train: HKG) -> KG:
-    """The transformed training facts, and nothing else."""
+def encoder_graph(config: ExperimentConfig, train: HKG) -> KG | HKG:
+    """The training facts and nothing else: transformed, or as they are if the encoder reads so."""
+    if member(TABLES["encoder"], "encoder", config.encoder.name).reads == "facts":
+        return train
     name = config.graph.transformation
     return transform(train, name, mode=config.graph.mode if name == "equivalent" else None)
 
@@ -126,7 +141,7 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
     return TransEQ(
         graph,
         encoder=encoder,
-        decoder=build_decoder(config, graph.num_entities, generator),
+        decoder=build_decoder(config, len(graph.entities), generator),
         precision=precision_of(config),
         unseen=unseen_of(config, train),
     )

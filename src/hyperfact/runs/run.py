@@ -13,7 +13,7 @@ from hyperfact.evaluation import Background, Evaluation, Policy, asked_facts, ev
 from hyperfact.evaluation.baseline import NAME, most_frequent
 from hyperfact.evaluation.evaluator import rank_with, scorer_of
 from hyperfact.evaluation.policy import Given
-from hyperfact.graph.hkg import Splits
+from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs import artifacts
@@ -139,7 +139,6 @@ def about_ranks(run: Run, split: str, found: Evaluation) -> dict[str, Any]:
 
 def manifest(run: Run) -> dict[str, Any]:
     """Where a run comes from."""
-    graph, mediators = run.model.graph, getattr(run.model.encoder, "nodes", None)
     return {
         "hyperfact": __version__,
         "versions": versions(),
@@ -151,14 +150,22 @@ def manifest(run: Run) -> dict[str, Any]:
         "extensions": note_extensions(
             {"encoder": run.config.encoder.name, "decoder": run.config.decoder.name}
         ),
-        "graph": {
-            "transformation": graph.transformation,
-            "mode": graph.mode,
-            "edges": len(graph),
-            "mediators": graph.num_mediators,
-            "mediator_shared_dim": None if mediators is None else mediators.mediators.shared,
-        },
+        "graph": about_graph(run.model),
         "policy": {split: asdict(result.policy) for split, result in run.results.items()},
+    }
+
+
+def about_graph(model: TransEQ) -> dict[str, Any]:
+    """What the encoder was made for."""
+    graph, nodes = model.encoded, getattr(model.encoder, "nodes", None)
+    if isinstance(graph, HKG):
+        return {"reads": "facts", "facts": len(graph)}
+    return {
+        "transformation": graph.transformation,
+        "mode": graph.mode,
+        "edges": len(graph),
+        "mediators": graph.num_mediators,
+        "mediator_shared_dim": None if nodes is None else nodes.mediators.shared,
     }
 
 

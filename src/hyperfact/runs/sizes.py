@@ -18,9 +18,10 @@ class GraphSize(NamedTuple):
     relations: int
 
     @classmethod
-    def of(cls, graph: KG) -> Self:
-        """Of a transformed graph."""
-        return cls(graph.num_entities, graph.num_mediators, len(graph.relations))
+    def of(cls, graph: KG | HKG) -> Self:
+        """Of what the encoder reads: facts themselves have no mediators."""
+        mediators = 0 if isinstance(graph, HKG) else graph.num_mediators
+        return cls(len(graph.entities), mediators, len(graph.relations))
 
     @classmethod
     def of_facts(cls, facts: HKG) -> Self:

@@ -101,16 +101,15 @@ def _main_relations(train: HKG) -> tuple[Array, Array]:
 
 def _mediators(predictor: Predictor) -> tuple[Array, Array, int]:
     """Fact rows and vectors of some mediators, evenly chosen, and how many there are."""
-    vectors = predictor.model.mediators()
+    found = predictor.model.mediators()
     dim = predictor.scorer.z.entities.shape[1]
-    if vectors is None:
+    if found is None:
         return np.zeros(0, dtype=np.int64), np.zeros((0, dim)), 0
-    facts = predictor.model.graph.mediator_fact
-    known = np.flatnonzero(facts >= 0)
+    known = np.flatnonzero(found.fact >= 0)
     step = max(1, -(-len(known) // MEDIATORS))
     chosen = known[::step]
-    table: Array = vectors.detach().double().numpy()[chosen]
-    return facts[chosen], table, len(vectors)
+    table: Array = found.vectors.detach().double().numpy()[chosen]
+    return found.fact[chosen], table, len(found.vectors)
 
 
 def _scaled(table: Array) -> Array:

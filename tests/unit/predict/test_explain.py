@@ -205,6 +205,15 @@ def test_measured_effects_are_those_of_hiding(predictor: Predictor) -> None:
     assert effects == sorted(effects)
 
 
+@pytest.mark.parametrize("name", ["stare", "gmpnn"])
+def test_effects_are_measured_where_facts_are_read_too(name: str) -> None:
+    reader = Predictor.of(untrained(league(), encoder={"name": name}))
+    found = explain(reader, "player 1 | lives in | ?", "city 1", measure=True)
+    effects = [s.effect for s in found.support]
+    assert effects
+    assert all(effects)
+
+
 def test_an_encoder_that_sees_no_graph_has_nothing_to_hide() -> None:
     blind = Predictor.of(untrained(league(), encoder={"name": "lookup"}))
     with pytest.raises(UserError, match="does not look at the graph"):

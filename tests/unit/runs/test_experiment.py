@@ -137,7 +137,7 @@ def test_validation_may_use_a_sample() -> None:
 @pytest.mark.parametrize(
     "transformation", ["plain", "no_distinction", "clique_plain", "clique_semantic"]
 )
-@pytest.mark.parametrize("encoder", ["compgcn", "rgcn"])
+@pytest.mark.parametrize("encoder", ["compgcn", "ingram", "kegcn", "rgcn", "vrgcn"])
 def test_every_transformation_can_be_encoded(transformation: str, encoder: str) -> None:
     config = small(
         graph={"transformation": transformation},

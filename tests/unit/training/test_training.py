@@ -44,7 +44,9 @@ def fingerprint(model: TransEQ) -> str:
     return digest.hexdigest()
 
 
-@pytest.mark.parametrize("encoder", ["lookup", "compgcn", "rgcn"])
+@pytest.mark.parametrize(
+    "encoder", ["lookup", "compgcn", "rgcn", "kegcn", "stare", "gmpnn", "ingram"]
+)
 @pytest.mark.parametrize("decoder", ["mdistmult", "mtransh"])
 def test_micro_batches_change_nothing(encoder: str, decoder: str) -> None:
     graph = random_facts(40)

@@ -12,14 +12,15 @@ from hyperfact.graph.kg import KG
 from hyperfact.kernels.compose import compose_aggregate
 from hyperfact.kernels.compositions import COMPOSITIONS
 from hyperfact.models.encoders.encoder import Encoder, glorot, table
-from hyperfact.models.encoders.graph_view import GraphView, Normaliser
-from hyperfact.models.encoders.layers import LayerSettings, NodeInput, Update
+from hyperfact.models.encoders.graph_view import GraphView, Normaliser, edges_of
+from hyperfact.models.encoders.layers import LayerSettings, MediatorSettings, NodeInput, Update
 from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
 
 
-class CompGCNSettings(LayerSettings):
-    """Options of `compgcn`."""
+class CompositionSettings(LayerSettings):
+    """Options of layers that compose a neighbour with a relation."""
 
     composition: str = Field(
         default="rotate", description=f"phi(h_u, h_r): {', '.join(COMPOSITIONS)}"
@@ -36,6 +37,10 @@ class CompGCNSettings(LayerSettings):
         return name
 
 
+class CompGCNSettings(CompositionSettings, MediatorSettings):
+    """Options of `compgcn`."""
+
+
 class CompGCN(Encoder):
     """L layers over direct edges, inverse edges and a self-loop.
 
@@ -46,15 +51,21 @@ class CompGCN(Encoder):
 
     Settings = CompGCNSettings
     settings: CompGCNSettings
+    card = Card(
+        title="CompGCN",
+        year=2020,
+        reference="Vashishth, Sanyal, Nitin, Talukdar: Composition-based multi-relational graph "
+        "convolutional networks, ICLR 2020",
+        cost="O(E d + V d²)",
+        qualifiers="edges from mediators to values, each composed with its attribute",
+        is_expressive=True,
+    )
 
     def prepare(self, graph: KG, generator: torch.Generator) -> None:
         """h^0 of nodes and edge types, and the layers."""
         dim, settings = self.dim, self.settings
-        if COMPOSITIONS[settings.composition].needs_even and dim % 2:
-            raise ConfigError(
-                f"{settings.composition} pairs coordinates: training.dim must be even, got {dim}"
-            )
-        self.view = GraphView(graph, settings.normaliser)
+        check_even(settings.composition, dim)
+        self.view = GraphView(edges_of(graph), settings.normaliser)
         self.nodes = NodeInput(graph, dim=dim, settings=settings, generator=generator)
         types = 2 * graph.num_edge_types  # direct, then inverse
         self.relations = table(types, dim, settings.initial_scale, generator)
@@ -76,10 +87,20 @@ class CompGCN(Encoder):
         return Representations(h, last.relate(z[: self.num_relations], step))
 
 
+def check_even(composition: str, dim: int) -> None:
+    """Refuse an odd dimension where coordinates are paired.
+
+    Raises:
+        ConfigError: With the setting to change.
+    """
+    if COMPOSITIONS[composition].needs_even and dim % 2:
+        raise ConfigError(f"{composition} pairs coordinates: training.dim must be even, got {dim}")
+
+
 class CompGCNLayer(nn.Module):
     """One layer; all matrices act from the right."""
 
-    def __init__(self, dim: int, settings: CompGCNSettings, generator: torch.Generator) -> None:
+    def __init__(self, dim: int, settings: CompositionSettings, generator: torch.Generator) -> None:
         super().__init__()
         self.composition, self.dropout = settings.composition, settings.dropout
         self.loop = table(1, dim, settings.initial_scale, generator)

@@ -1,14 +1,17 @@
-"""The contract of encoders: from a KG to a vector for each entity and each relation."""
+"""The contract of encoders: from a graph to a vector for each entity and each relation."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from pydantic import Field
-from torch import nn
+from torch import Tensor, nn
 
 from hyperfact.config import Section
+from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import KG
+from hyperfact.graph.ragged import Array
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
@@ -26,7 +29,7 @@ class Encoder(nn.Module, ABC):
     """An encoder is made for one graph, whose sizes decide its parameters.
 
     Args:
-        graph: The transformed training facts.
+        graph: The training facts: transformed to a KG, or themselves, as it `reads`.
         dim: The dimension d of the representations.
         settings: The encoder's own options.
         generator: Source of the initial values.
@@ -34,19 +37,25 @@ class Encoder(nn.Module, ABC):
 
     Settings: ClassVar[type[Section]]  # of `EncoderSettings`
     card: ClassVar[Card | None] = None  # where it comes from and what it can do
+    reads: ClassVar[Literal["kg", "facts"]] = "kg"  # what it is made for and looks at
+    sees_graph: ClassVar[bool] = True  # whether vectors depend on it, beyond its sizes
     settings: Section
 
     def __init__(
-        self, graph: KG, *, dim: int, settings: Section, generator: torch.Generator
+        self, graph: KG | HKG, *, dim: int, settings: Section, generator: torch.Generator
     ) -> None:
         super().__init__()
         self.settings, self.dim = settings, dim
-        self.num_entities, self.num_relations = graph.num_entities, len(graph.relations)
+        self.num_entities, self.num_relations = len(graph.entities), len(graph.relations)
         self.prepare(graph, generator)
 
     @abstractmethod
-    def prepare(self, graph: KG, generator: torch.Generator) -> None:
+    def prepare(self, graph: Any, generator: torch.Generator) -> None:
         """Check the settings and make the parameters, and whatever is known of the graph.
+
+        Args:
+            graph: A KG, or an HKG where it reads facts.
+            generator: Source of the initial values.
 
         Raises:
             ConfigError: Settings that do not go together.
@@ -57,12 +66,21 @@ class Encoder(nn.Module, ABC):
         """Representations of all entities and relations; never of mediators.
 
         Args:
-            step: Which edges exist, where dropout comes from, which coordinates are wanted.
+            step: Which edges or facts exist, where dropout comes from, which coordinates it wants.
         """
 
     def forward(self, step: GraphPass | None = None) -> Representations:
-        """`encode`; by default over all edges and without dropout."""
+        """`encode`; by default over the whole graph and without dropout."""
         return self.encode(step or GraphPass())
+
+    def keep_without(self, graph: KG | HKG, facts: Array) -> Tensor:  # (items,) bool
+        """What remains of its graph when these facts are not known: of edges or of facts.
+
+        An edge that another fact asks for too remains.
+        """
+        keep = np.ones(len(graph), dtype=bool)
+        keep[facts if isinstance(graph, HKG) else graph.edges_only_of(facts)] = False
+        return torch.from_numpy(keep)
 
 
 def table(

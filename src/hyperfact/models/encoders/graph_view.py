@@ -1,14 +1,40 @@
 """The encoder's view of a graph: both directions of every edge, and what each message weighs."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from hyperfact.graph.kg import KG
+from hyperfact.kernels.compose import compose_aggregate
 from hyperfact.kernels.edges import EdgeIndex
 
 Normaliser = Literal["symmetric", "mean", "published"]
+
+
+def edges_of(graph: KG) -> EdgeIndex:
+    """The edges of a KG as they are, by their types."""
+    return EdgeIndex.build(
+        graph.source,
+        graph.edge_type,
+        graph.target,
+        num_nodes=graph.num_nodes,
+        num_relations=graph.num_edge_types,
+    )
+
+
+def both_directions(edges: EdgeIndex) -> EdgeIndex:
+    """Direct edges, then inverse ones, which have relations of their own."""
+    return EdgeIndex.build(
+        np.concatenate([edges.source, edges.target]),
+        np.concatenate([edges.relation, edges.relation + edges.num_relations]),
+        np.concatenate([edges.target, edges.source]),
+        num_nodes=edges.num_nodes,
+        num_relations=2 * edges.num_relations,
+    )
 
 
 class GraphView:
@@ -20,15 +46,8 @@ class GraphView:
     direction, is silent in it.
     """
 
-    def __init__(self, graph: KG, normaliser: Normaliser) -> None:
-        self.edges = EdgeIndex.build(
-            graph.source,
-            graph.edge_type,
-            graph.target,
-            num_nodes=graph.num_nodes,
-            num_relations=graph.num_edge_types,
-        )
-        self.normaliser = normaliser
+    def __init__(self, edges: EdgeIndex, normaliser: Normaliser) -> None:
+        self.edges, self.normaliser = edges, normaliser
         self._all = self._weights(None)
 
     def weights(self, keep: Tensor | None) -> tuple[Tensor, Tensor]:  # (edges,), (edges,)
@@ -49,6 +68,52 @@ class GraphView:
         if keep is not None:
             direct, inverse = direct * keep, inverse * keep
         return direct, inverse
+
+
+def shares(group: Tensor, keep: Tensor | None) -> Tensor:  # (edges,)
+    """For each edge one over the number of edges in its group, 0 where it is not kept."""
+    kept = torch.ones(len(group)).double() if keep is None else keep.double()
+    counts = torch.bincount(group, weights=kept)
+    return kept / counts.clamp(min=1.0).index_select(0, group)
+
+
+class MeanView:
+    """Both directions in one list of edges, on which each node takes the mean of what it hears."""
+
+    def __init__(self, edges: EdgeIndex) -> None:
+        self.edges = both_directions(edges)
+        self._all = self._weights(None)
+
+    def weights(self, keep: Tensor | None) -> Tensor:  # (2 * edges,)
+        """One over the number of edges at the receiver; an edge not kept counts nowhere."""
+        return self._all if keep is None else self._weights(keep.repeat(2))
+
+    def _weights(self, keep: Tensor | None) -> Tensor:
+        return shares(self.edges.columns(torch.device("cpu"))[2], keep)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Means over the edges that somebody receives."""
+
+    edges: EdgeIndex
+    weights: Tensor  # (edges,) one over the number of the receiver's edges, 0 if it is hidden
+
+    def __call__(self, x: Tensor, z: Tensor, *, phi: str, rows: int) -> Tensor:  # (rows, dim)
+        """Of phi(row of who sends, row of the relation)."""
+        edges, weights = self.edges, self.weights
+        return compose_aggregate(x, z, edges=edges, weights=weights, composition=phi, rows=rows)
+
+    def of_relations(self, z: Tensor, rows: int) -> Tensor:  # (rows, dim)
+        """Of the relation's row alone."""
+        return self(z.new_zeros(self.edges.num_nodes, z.shape[1]), -z, phi="sub", rows=rows)
+
+    @cached_property
+    def has_edges(self) -> Tensor:  # (receivers, 1)
+        """1 for who receives anything, else 0."""
+        target = self.edges.columns(torch.device("cpu"))[2]
+        totals = torch.bincount(target, self.weights, minlength=self.edges.num_targets)
+        return (totals > 0)[:, None]
 
 
 def _product(count: Tensor, end: Tensor, other_count: Tensor, other: Tensor) -> Tensor:

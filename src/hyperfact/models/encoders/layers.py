@@ -20,9 +20,6 @@ class LayerSettings(EncoderSettings):
     """Options of every encoder that passes messages."""
 
     layers: int = Field(default=1, ge=1, le=4, description="number of layers L")
-    alpha: float = Field(
-        default=0.8, ge=0.0, le=1.0, description="share of a mediator's vector common to its r"
-    )
     residual: bool = Field(
         default=True, description="h + g * update instead of the update alone (near the identity)"
     )
@@ -37,11 +34,19 @@ class LayerSettings(EncoderSettings):
         return {} if self.residual else {"gate": "residual = true"}
 
 
+class MediatorSettings(LayerSettings):
+    """Options of those that read a KG, in which mediators have vectors."""
+
+    alpha: float = Field(
+        default=0.8, ge=0.0, le=1.0, description="share of a mediator's vector common to its r"
+    )
+
+
 class NodeInput(nn.Module):
     """h^0: a free vector for each entity, [shared ; own] for each mediator."""
 
     def __init__(
-        self, graph: KG, *, dim: int, settings: LayerSettings, generator: torch.Generator
+        self, graph: KG, *, dim: int, settings: MediatorSettings, generator: torch.Generator
     ) -> None:
         super().__init__()
         scale = settings.initial_scale
@@ -80,11 +85,37 @@ class Update(nn.Module):
         """New vectors of the first nodes from their messages and old vectors."""
         messages = messages.to(h.dtype)  # products may come in bfloat16
         update = messages if self.norm is None else _normed(self.norm, messages, step)
-        if self.activation != "identity":
-            update = torch.tanh(update) if self.activation == "tanh" else torch.relu(update)
+        update = activate(update, self.activation)
         if self.gate is not None:
             update = torch.addcmul(step.columns(h), update, step.columns(self.gate))
         return step.dropout(update, self.dropout)
+
+
+class RelationGate(nn.Module):
+    """UPD^rel: h' = M, or h + g * M when residual."""
+
+    def __init__(self, dim: int, settings: LayerSettings) -> None:
+        super().__init__()
+        self.gate = nn.Parameter(torch.full((dim,), settings.gate)) if settings.residual else None
+
+    def forward(
+        self,
+        update: Tensor,  # (relations, kept)
+        z: Tensor,  # (relations, dim)
+        step: GraphPass,
+    ) -> Tensor:  # (relations, kept)
+        """New vectors from what became of the old ones."""
+        update = update.to(z.dtype)  # products may come in bfloat16
+        if self.gate is None:
+            return update
+        return step.columns(z) + step.columns(self.gate) * update
+
+
+def activate(x: Tensor, activation: Activation) -> Tensor:
+    """The activation, coordinate by coordinate."""
+    if activation == "identity":
+        return x
+    return torch.tanh(x) if activation == "tanh" else torch.relu(x)
 
 
 def _normed(norm: nn.BatchNorm1d, x: Tensor, step: GraphPass) -> Tensor:

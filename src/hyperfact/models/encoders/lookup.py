@@ -5,6 +5,7 @@ import torch
 from hyperfact.graph.kg import KG
 from hyperfact.models.encoders.encoder import Encoder, EncoderSettings, table
 from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
 
 
@@ -16,6 +17,16 @@ class Lookup(Encoder):
     """h_x = e_x: a free vector for each entity and each relation, blind to the graph."""
 
     Settings = LookupSettings
+    sees_graph = False
+    card = Card(
+        title="lookup",
+        year=2011,
+        reference="a table of vectors, as in all knowledge graph embeddings since Nickel, Tresp, "
+        "Kriegel: RESCAL, ICML 2011",
+        cost="O(1): nothing is computed",
+        qualifiers="none are seen; only the decoder reads them",
+        is_expressive=True,
+    )
     settings: LookupSettings
 
     def prepare(self, graph: KG, generator: torch.Generator) -> None:

@@ -14,12 +14,14 @@ from hyperfact.kernels.basis import aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.models.encoders.encoder import Encoder, glorot, table
-from hyperfact.models.encoders.layers import LayerSettings, NodeInput, Update
+from hyperfact.models.encoders.graph_view import both_directions, shares
+from hyperfact.models.encoders.layers import MediatorSettings, NodeInput, Update
 from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
 
 
-class RGCNSettings(LayerSettings):
+class RGCNSettings(MediatorSettings):
     """Options of `rgcn`."""
 
     decomposition: Literal["basis", "block", "full"] = Field(
@@ -47,6 +49,15 @@ class RGCN(Encoder):
 
     Settings = RGCNSettings
     settings: RGCNSettings
+    card = Card(
+        title="R-GCN",
+        year=2018,
+        reference="Schlichtkrull, Kipf, Bloem, van den Berg, Titov, Welling: Modeling relational "
+        "data with graph convolutional networks, ESWC 2018",
+        cost="O(B E d + B V d²) with B bases",
+        qualifiers="edges from mediators to values, with a matrix for each attribute",
+        is_expressive=True,
+    )
 
     def prepare(self, graph: KG, generator: torch.Generator) -> None:
         """h^0 of nodes, the decoder's relations, and the layers."""
@@ -55,7 +66,7 @@ class RGCN(Encoder):
             raise ConfigError(f"encoder.parts = {settings.parts} blocks do not divide d = {dim}")
         self.nodes = NodeInput(graph, dim=dim, settings=settings, generator=generator)
         self.relations = table(self.num_relations, dim, settings.initial_scale, generator)
-        self.edges = _both_directions(graph)
+        self.edges = both_directions(_occurring(graph))
         self.normaliser = settings.normaliser
         self._weights = self._count(None)
         self.layers = nn.ModuleList(
@@ -81,10 +92,7 @@ class RGCN(Encoder):
             group = torch.unique(target * self.edges.num_relations + relation, return_inverse=True)[
                 1
             ]
-        size = int(group.max()) + 1 if len(group) else 0
-        kept = torch.ones(len(group)) if keep is None else keep.float()
-        counts = torch.bincount(group, weights=kept.double(), minlength=size)
-        return kept.double() / counts.clamp(min=1.0).index_select(0, group)
+        return shares(group, keep)
 
 
 class RGCNLayer(nn.Module):
@@ -129,13 +137,10 @@ class RGCNLayer(nn.Module):
         return updated
 
 
-def _both_directions(graph: KG) -> EdgeIndex:
-    """Direct edges, then inverse ones, over the relations that occur."""
+def _occurring(graph: KG) -> EdgeIndex:
+    """The edges, over the types that occur."""
     kinds, relation = np.unique(graph.edge_type, return_inverse=True)
+    nodes = graph.num_nodes
     return EdgeIndex.build(
-        np.concatenate([graph.source, graph.target]),
-        np.concatenate([relation, relation + len(kinds)]),
-        np.concatenate([graph.target, graph.source]),
-        num_nodes=graph.num_nodes,
-        num_relations=2 * len(kinds),
+        graph.source, relation, graph.target, num_nodes=nodes, num_relations=len(kinds)
     )

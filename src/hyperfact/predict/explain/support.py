@@ -108,18 +108,17 @@ def _cosines(table: Tensor, ids: tuple[int, ...]) -> Array:  # (ids, rows)
 
 def _with_mediators(model: TransEQ, rows: Array, nearness: Array) -> Array:
     """Times (1 + c) / 2, c the mean cosine of a fact's mediator to those of the anchors."""
-    vectors = model.mediators()
-    if vectors is None or not len(rows):
+    found = model.mediators()
+    if found is None or not len(rows):
         return nearness
-    graph = model.graph
-    mediator = np.full(int(max(rows.max(), graph.mediator_fact.max(initial=0))) + 1, -1)
-    mediator[graph.mediator_fact] = np.arange(graph.num_mediators)
+    mediator = np.full(int(max(rows.max(), found.fact.max(initial=0))) + 1, -1)
+    mediator[found.fact] = np.arange(len(found.fact))
     have = np.flatnonzero(mediator[rows] >= 0)
     if not len(have):
         return nearness
     anchors = have[np.argsort(-nearness[have], kind="stable")[:_ANCHORS]]
     mine, theirs = (
-        functional.normalize(vectors[mediator[rows[some]]].double(), dim=1)
+        functional.normalize(found.vectors[mediator[rows[some]]].double(), dim=1)
         for some in (have, anchors)
     )
     cosine = (mine @ theirs.T).mean(dim=1).numpy()
@@ -130,7 +129,7 @@ def _with_mediators(model: TransEQ, rows: Array, nearness: Array) -> Array:
 
 def sees_graph(predictor: Predictor) -> bool:
     """Whether the encoder looks at the training facts when it is asked."""
-    return getattr(predictor.model.encoder, "nodes", None) is not None
+    return predictor.model.encoder.sees_graph
 
 
 def score_without(predictor: Predictor, ids: QuestionIds, answer: int, rows: Array) -> float:

@@ -76,8 +76,10 @@ def _model(predictor: Predictor, metrics: Mapping[str, Any]) -> str:
     config, count = predictor.config, metrics.get("parameters")
     parameters = "" if count is None else f", {count:,} parameters"
     chosen = "" if "chosen_by" not in metrics else f" Chosen by {metrics['chosen_by']}."
+    reads_facts = predictor.model.encoder.reads == "facts"
+    graph = "No transformation" if reads_facts else f"Transformation {config.graph.transformation}"
     return (
-        f"Transformation {config.graph.transformation}, encoder {config.encoder.name}, decoder "
+        f"{graph}, encoder {config.encoder.name}, decoder "
         f"{config.decoder.name}, {config.training.dim} dimensions{parameters}, seed "
         f"{config.training.seed}.{chosen} All settings: `config.toml`."
     )

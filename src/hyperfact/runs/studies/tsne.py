@@ -68,13 +68,12 @@ class Tsne(Trainings):
 
 def _mediators(run: Run) -> tuple[Array, list[str]]:
     """Vectors of some mediators of a run, and the primary relation of each."""
-    vectors = run.model.mediators()
-    if vectors is None:
+    found = run.model.mediators()
+    if found is None:
         raise UserError("the graph of this run has no mediators")
-    graph = run.model.graph
-    chosen = sample(graph.mediator_relation)
-    labels = [str(graph.relations[int(r)]) for r in graph.mediator_relation[chosen]]
-    return vectors[chosen].detach().double().numpy(), labels
+    chosen = sample(found.relation)
+    labels = [str(run.splits.relations[int(r)]) for r in found.relation[chosen]]
+    return found.vectors[chosen].detach().double().numpy(), labels
 
 
 def sample(relation: Array) -> Array:  # (points,)

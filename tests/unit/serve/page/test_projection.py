@@ -72,7 +72,8 @@ def test_the_most_frequent_are_shown_where_not_all_can_be(monkeypatch: pytest.Mo
     assert found.of == len(predictor.entities) + predictor.model.graph.num_mediators
 
 
-def test_an_encoder_without_mediators_has_a_map_of_entities() -> None:
+@pytest.mark.parametrize("name", ["lookup", "stare"])
+def test_an_encoder_without_mediators_has_a_map_of_entities(name: str) -> None:
     splits = Splits({"train": HKG.from_facts([Fact("a", "r", "b"), Fact("b", "r", "c")])})
-    found = projection(Predictor.of(untrained(splits, encoder={"name": "lookup"})))
+    found = projection(Predictor.of(untrained(splits, encoder={"name": name})))
     assert [point.kind for point in found.points] == ["entity"] * 3
