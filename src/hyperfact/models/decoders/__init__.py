@@ -1,6 +1,6 @@
 """Decoders: from facts and representations to scores; higher is more plausible.
 
-Order: decoder, candidatewise, hype, mdistmult, mtransh, transformer.
+Order: decoder, candidatewise, hype, mdistmult, mtransh, ram, transformer.
 """
 
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.decoders.hype import HypE
 from hyperfact.models.decoders.mdistmult import MDistMult
 from hyperfact.models.decoders.mtransh import MTransH
+from hyperfact.models.decoders.ram import RAM
 from hyperfact.models.decoders.transformer import Transformer
 
 #: Every decoder a configuration may name. Adding one: a file beside this one, and a line here.
@@ -16,7 +17,8 @@ DECODERS: Mapping[str, type[Decoder]] = {
     "hype": HypE,
     "mdistmult": MDistMult,
     "mtransh": MTransH,
+    "ram": RAM,
     "transformer": Transformer,
 }
 
-__all__ = ["DECODERS", "Decoder", "HypE", "MDistMult", "MTransH", "Transformer"]
+__all__ = ["DECODERS", "Decoder", "HypE", "MDistMult", "MTransH", "RAM", "Transformer"]
