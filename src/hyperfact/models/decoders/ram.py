@@ -26,9 +26,7 @@ class RAMSettings(Section):
     dropout: float = Field(
         default=0.4, ge=0.0, lt=1.0, description="on the vectors of known entities"
     )
-    role_dropout: float = Field(
-        default=0.2, ge=0.0, lt=1.0, description="on the vectors of roles"
-    )
+    role_dropout: float = Field(default=0.2, ge=0.0, lt=1.0, description="on the vectors of roles")
 
 
 class Roles(NamedTuple):
@@ -68,9 +66,7 @@ class RAM(Decoder):
         """Weights of roles, vectors and patterns of the bases."""
         dim, bases, parts = self.dim, self.settings.bases, self.settings.multiplicity
         if dim % parts:
-            raise ConfigError(
-                f"decoder.multiplicity = {parts} must divide training.dim = {dim}"
-            )
+            raise ConfigError(f"decoder.multiplicity = {parts} must divide training.dim = {dim}")
 
         def drawn(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.empty(*shape).normal_(0.0, 1.0, generator=generator))
