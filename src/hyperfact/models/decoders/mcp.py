@@ -33,7 +33,7 @@ class MCP(Decoder):
     The published model has a table of entities for each place, which share nothing: what is learned
     of an entity as subject says nothing of it as value. Here tables are tied, E^(p) = H W_p, with a
     head for each role instead of each place: subject, object, and one for all values, before which
-    the attribute weighs the coordinates, g_a = 1 + G h_a. So pairs bind, and the order of qualifiers
+    the attribute weighs the coordinates, g_a = 1 + G h_a. Pairs bind, and the order of qualifiers
     does not matter. Heads start at random, as different as the published tables are.
     """
 
