@@ -44,6 +44,9 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 #: How decoders learn a few facts by heart that need other steps than most, or more of them.
 PACE: dict[str, dict[str, Any]] = {
+    "getd": {"lr": 0.005},
+    "mcp": {"lr": 0.01},
+    "s2s": {"epochs": 100},
     "transformer": {"epochs": 100, "lr": 0.003},
 }
 #: Decoders that pool attributes, so that pairs of attribute and value do not bind.

@@ -106,7 +106,7 @@ class RAM(Decoder):
         vectors, patterns = self._roles(facts, z, generator)
         batch, count = facts.entities.shape
         entities = dropout(z.vectors(facts, slots) / self.scale, self.settings.dropout, generator)
-        entities = entities.unflatten(2, (parts, -1))  # (batch, slots, m, k)
+        entities = entities.reshape(batch, count, parts, -1)  # (batch, slots, m, k)
         fitted = torch.einsum("baij,bijc->baic", patterns, entities)
         factors = torch.where(facts.known(slots)[:, None, :, None], fitted, 1.0)
         others = product(factors.flatten(0, 1)).view(batch, count, -1)
@@ -128,6 +128,6 @@ class RAM(Decoder):
         present = facts.mask.to(vectors.dtype)
         present = present / (present.sum(dim=1, keepdim=True) * vectors.shape[2]).sqrt()
         pattern = torch.softmax(self.patterns.flatten(1), dim=1) * (bases * math.sqrt(parts))
-        rows = (alpha @ pattern).unflatten(2, (bases, parts))  # (batch, roles, K, m)
+        rows = (alpha @ pattern).view(*alpha.shape, parts)  # (batch, roles, K, m)
         patterns = torch.einsum("bakj,bik->baij", rows, alpha)
         return Roles(vectors * present[:, :, None], patterns)

@@ -122,7 +122,7 @@ class ReAlE(Candidatewise):
 
     def _windows(self, vectors: Tensor) -> Tensor:  # (…, window, windows)
         """Coordinates j, j + n, j + 2 n, … are one window."""
-        return vectors.unflatten(-1, (self.settings.window, -1))
+        return vectors.reshape(*vectors.shape[:-1], self.settings.window, -1)
 
     def _weights(self, facts: FactBatch, z: Representations) -> tuple[Tensor, Tensor]:
         """Of each slot the weights (batch, slots, dim), and the bias (batch, windows)."""

@@ -163,12 +163,12 @@ class S2S(Decoder):
         unit, constant = units(self, normalise=self.settings.normalise)
         primary, side = cores(core, count, z.entities.dtype)
         vectors = dropout(z.vectors(facts, slots) / unit, p, generator)
-        vectors = vectors.unflatten(2, (count, -1))  # (batch, slots, K, k)
+        vectors = vectors.reshape(*vectors.shape[:2], count, -1)  # (batch, slots, K, k)
         relation = dropout(pool(facts, z, self.settings.pooling) / constant, p, generator)
         first, second = vectors[:, 0], vectors[:, 1]
         values = torch.einsum("bvjc,ij->bvic", vectors[:, 2:], side)
         values = torch.where(facts.known(slots)[:, 2:, None, None], values, 1.0)
-        pooled = relation.unflatten(1, (1, count, -1))  # (batch, 1, K, k)
+        pooled = relation.view(len(relation), 1, count, -1)  # (batch, 1, K, k)
         joined = product(torch.cat([pooled, values], dim=1))
         open_core = torch.einsum("ilm,bic->blmc", primary, joined)  # (batch, K, K, k)
         ends = torch.einsum("ilm,blmc->bic", primary, first[:, :, None] * second[:, None])
@@ -184,7 +184,7 @@ class S2S(Decoder):
 
 def cores(core: Tensor, count: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Z (K, K, K) and y (K, K) as numbers whose sums keep the size of what they add up."""
-    primary, side = (part.to(dtype) for part in core.split([count**3, count**2]))
+    primary, side = (part.to(dtype) for part in torch.split(core, [count**3, count**2]))
     primary, side = primary.view(count, count, count), side.view(count, count)
     size = (primary.abs().sum() / count).clamp(min=1.0).sqrt()
     return primary / size, side / side.abs().sum(dim=1, keepdim=True).clamp(min=1.0).sqrt()

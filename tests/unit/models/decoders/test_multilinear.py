@@ -25,7 +25,7 @@ def decoder_of(name: str, graph: HKG, *, dim: int = DIM, **settings: Any) -> Dec
     """With every parameter away from where it starts."""
     generator = torch.Generator().manual_seed(0)
     kind = DECODERS[name]
-    options = {"dim": dim, "num_entities": len(graph.entities), "scale": SCALE}
+    options: dict[str, Any] = {"dim": dim, "num_entities": len(graph.entities), "scale": SCALE}
     decoder = kind(**options, settings=kind.Settings(**settings), generator=generator).double()
     for parameter in decoder.parameters():
         noise = torch.randn(parameter.shape, generator=generator).double()
@@ -235,11 +235,12 @@ def test_without_qualifiers_ncomplex_is_complex() -> None:
 def test_real_vectors_make_ncomplex_mdistmult() -> None:
     graph = toy()
     z = vectors_of(graph)
-    real = [t * torch.tensor([1.0] * 3 + [0.0] * 3) for t in (z.entities, z.relations)]
+    mask = torch.tensor([1.0] * 3 + [0.0] * 3)
+    real = Representations(z.entities * mask, z.relations * mask)
     facts = FactBatch.of(graph, np.arange(len(graph)))
     slots = torch.zeros(len(graph), dtype=torch.long)
     one, two = (
-        decoder_of(name, graph, normalise=False).score(facts, slots, Representations(*real))
+        decoder_of(name, graph, normalise=False).score(facts, slots, real)
         for name in ("ncomplex", "mdistmult")
     )
     assert torch.allclose(one, two, atol=1e-12)
@@ -262,7 +263,7 @@ def test_linear_windows_of_reale_are_linear_in_the_answer() -> None:
     z = vectors_of(graph)
     facts, slots = FactBatch.of(graph, np.arange(len(graph))), torch.zeros(len(graph)).long()
     twice = Representations(torch.cat([z.entities, z.entities * 2, z.entities * 0]), z.relations)
-    one, two, none = decoder.score_slot(facts, slots, twice).detach().split(len(z.entities), dim=1)
+    one, two, none = torch.split(decoder.score_slot(facts, slots, twice), len(z.entities), dim=1)
     assert torch.allclose(two - one, one - none, atol=1e-12)
 
 
@@ -305,7 +306,7 @@ def test_sizes_that_do_not_fit_are_refused(
 def test_scores_start_with_a_deviation_of_about_one(name: str, arity: int) -> None:
     dim, entities = 200, 400
     kind = DECODERS[name]
-    options = {"dim": dim, "num_entities": entities, "scale": SCALE}
+    options: dict[str, Any] = {"dim": dim, "num_entities": entities, "scale": SCALE}
     generator = torch.Generator().manual_seed(0)
     decoder = kind(**options, settings=kind.Settings(), generator=generator).double()
     z = representations(entities, 12, dim, scale=SCALE)
