@@ -96,14 +96,19 @@ ENCODER_FORMS: dict[str, dict[str, Any]] = {
 
 #: Settings that make a decoder small: finite differences try every number of it twice.
 SMALL: dict[str, dict[str, Any]] = {
+    "getd": {"width": 3, "rank": 3},
+    "ram": {"bases": 3},
     "transformer": {"feedforward": 5, "heads": 2},
 }
 #: How decoders learn a few facts by heart that need other steps than most, or more of them.
 PACE: dict[str, dict[str, Any]] = {
+    "getd": {"lr": 0.005},
+    "mcp": {"lr": 0.01},
+    "s2s": {"epochs": 100},
     "transformer": {"epochs": 100, "lr": 0.003},
 }
 #: Decoders that pool attributes, so that pairs of attribute and value do not bind.
-POOLING = {"mdistmult"}
+POOLING = {"mdistmult", "ncomplex", "s2s"}
 #: Pairs that are tried with everything: every decoder with two encoders, and the reverse.
 PAIRS = sorted(
     {*product(("lookup", "compgcn"), DECODERS), *product(ENCODERS, ("mdistmult", "transformer"))}
