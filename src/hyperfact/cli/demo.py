@@ -94,6 +94,7 @@ def _train(splits: "Splits", path: Path, epochs: int) -> Path:
     from hyperfact.system.writing import write_atomically
 
     print_text(f"\n-- Train TransEQ on it for {epochs} epochs (hyperfact train)\n")
+    spare_threads()
     tree = {**MODEL, "training": {**MODEL["training"], "epochs": epochs}}
     with interruptible(path) as signals, progress(epochs) as watch:
         config = ExperimentConfig.from_dict(tree)
