@@ -1,11 +1,13 @@
 """Decoders: from facts and representations to scores; higher is more plausible.
 
-Order: decoder, candidatewise, hype, mdistmult, mtransh, transformer.
+Order: decoder, candidatewise, fact_norm, kindwise, hinge_decoder, hype, mdistmult, mtransh,
+transformer.
 """
 
 from collections.abc import Mapping
 
 from hyperfact.models.decoders.decoder import Decoder
+from hyperfact.models.decoders.hinge_decoder import HINGE
 from hyperfact.models.decoders.hype import HypE
 from hyperfact.models.decoders.mdistmult import MDistMult
 from hyperfact.models.decoders.mtransh import MTransH
@@ -13,10 +15,11 @@ from hyperfact.models.decoders.transformer import Transformer
 
 #: Every decoder a configuration may name. Adding one: a file beside this one, and a line here.
 DECODERS: Mapping[str, type[Decoder]] = {
+    "hinge": HINGE,
     "hype": HypE,
     "mdistmult": MDistMult,
     "mtransh": MTransH,
     "transformer": Transformer,
 }
 
-__all__ = ["DECODERS", "Decoder", "HypE", "MDistMult", "MTransH", "Transformer"]
+__all__ = ["DECODERS", "HINGE", "Decoder", "HypE", "MDistMult", "MTransH", "Transformer"]
