@@ -39,6 +39,7 @@ ENCODER_FORMS: dict[str, dict[str, Any]] = {
 #: Settings that make a decoder small: finite differences try every number of it twice.
 SMALL: dict[str, dict[str, Any]] = {
     "hinge": {"width": 5, "filters": 3},
+    "neuinfer": {"validity": 5, "compatibility": 7},
     "transformer": {"feedforward": 5, "heads": 2},
 }
 #: How decoders learn a few facts by heart that need other steps than most, or more of them.

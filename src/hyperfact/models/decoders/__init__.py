@@ -1,7 +1,7 @@
 """Decoders: from facts and representations to scores; higher is more plausible.
 
 Order: decoder, candidatewise, fact_norm, kindwise, hinge_decoder, hype, mdistmult, mtransh,
-transformer.
+neuinfer, transformer.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from hyperfact.models.decoders.hinge_decoder import HINGE
 from hyperfact.models.decoders.hype import HypE
 from hyperfact.models.decoders.mdistmult import MDistMult
 from hyperfact.models.decoders.mtransh import MTransH
+from hyperfact.models.decoders.neuinfer import NeuInfer
 from hyperfact.models.decoders.transformer import Transformer
 
 #: Every decoder a configuration may name. Adding one: a file beside this one, and a line here.
@@ -19,7 +20,17 @@ DECODERS: Mapping[str, type[Decoder]] = {
     "hype": HypE,
     "mdistmult": MDistMult,
     "mtransh": MTransH,
+    "neuinfer": NeuInfer,
     "transformer": Transformer,
 }
 
-__all__ = ["DECODERS", "HINGE", "Decoder", "HypE", "MDistMult", "MTransH", "Transformer"]
+__all__ = [
+    "DECODERS",
+    "HINGE",
+    "Decoder",
+    "HypE",
+    "MDistMult",
+    "MTransH",
+    "NeuInfer",
+    "Transformer",
+]

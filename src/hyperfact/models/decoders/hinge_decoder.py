@@ -80,7 +80,7 @@ class HINGE(Kindwise):
         self.triple_kernels = nn.Parameter(kernels[0, :3].clone())  # K: s, r, o
         self.kernels = nn.Parameter(kernels[1].clone())  # K': s, r, o, a, v
         self.triple_norm, self.norm = FactNorm(filters), FactNorm(filters)
-        spread = math.sqrt(2.0 / (1 + self.width))
+        spread = 4.0 / math.sqrt(self.width)  # minima are small
         weight = torch.empty(self.width).normal_(0.0, spread, generator=generator)
         self.weight = nn.Parameter(weight)
 

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
 
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.role_index import VALUE
@@ -81,32 +80,15 @@ class Kindwise(Decoder):
         """A question meets its own candidates; dropout falls on what is known, once."""
         known = self.known(facts, slots, z, generator)
 
-        some = max(1, _CELLS // (self.width * candidates.shape[1]))
-
         def meet(kind: int, rows: Tensor) -> Tensor:
-            parts = torch.split(rows, some)
-            return torch.cat([self._meet_own(kind, part, known, candidates, z) for part in parts])
-
-        return _by_group(kinds_of(slots), slots, meet)
-
-    def _meet_own(
-        self, kind: int, rows: Tensor, known: Any, candidates: Tensor, z: Representations
-    ) -> Tensor:  # (rows, k)
-        """Some questions and their own candidates; a backward computes it again.
-
-        Storing what `judge` holds costs more time than computing it twice: it leaves the cache.
-        """
-
-        def meet(vectors: Tensor, *known: Tensor) -> Tensor:
-            mine = make(known)
+            mine, ids = _some(known, rows), candidates.index_select(0, rows)
+            if ids.numel() > len(z.entities):
+                tried = self.candidates(kind, _some(known, rows[:1]), z.entities[None])[0]
+                return self.judge(kind, mine, rows_of(tried, ids))
+            vectors = rows_of(z.entities, ids)
             return self.judge(kind, mine, self.candidates(kind, mine, vectors))
 
-        make = known._make
-        vectors = rows_of(z.entities, candidates.index_select(0, rows))
-        found: Tensor = checkpoint(
-            meet, vectors, *_some(known, rows), use_reentrant=False, preserve_rng_state=False
-        )
-        return found
+        return _by_group(self.groups(facts, slots), slots, meet)
 
     def score_slot(
         self,
