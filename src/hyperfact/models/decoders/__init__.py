@@ -30,8 +30,8 @@ DECODERS: Mapping[str, type[Decoder]] = {
 
 __all__ = [
     "DECODERS",
-    "BoxE",
     "HINGE",
+    "BoxE",
     "Decoder",
     "HypE",
     "MDistMult",

@@ -68,7 +68,7 @@ class BoxE(Kindwise):
         boxes = torch.empty(3, dim, 2 * dim).normal_(0.0, 0.3 * dim**-0.5, generator=generator)
         self.places = nn.Parameter(entities)  # P and B
         self.boxes = nn.Parameter(boxes)  # C and L of subjects, objects and values
-        self.log_temperature = nn.Parameter(torch.tensor(1.0))
+        self.log_temperature = nn.Parameter(torch.tensor(0.3))
 
     @property
     def width(self) -> int:
