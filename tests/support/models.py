@@ -39,6 +39,8 @@ ENCODER_FORMS: dict[str, dict[str, Any]] = {
 #: Settings that make a decoder small: finite differences try every number of it twice.
 SMALL: dict[str, dict[str, Any]] = {
     "hinge": {"width": 5, "filters": 3},
+    "hyconve": {"channels": 4},
+    "hycube": {"channels": 4},
     "nalp": {"filters": 5, "units": 6},
     "neuinfer": {"validity": 5, "compatibility": 7},
     "transformer": {"feedforward": 5, "heads": 2},

@@ -7,7 +7,7 @@ objects and values, so that questions of one kind are answered together.
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -24,6 +24,8 @@ _CELLS = 2**18  # numbers that exist at once while questions meet candidates: th
 
 class Kindwise(Decoder):
     """A decoder in three verbs: what a question knows, what a candidate is, how they meet."""
+
+    is_wide: ClassVar[bool] = False  # whether what is shared of a candidate is too much to copy
 
     @abstractmethod
     def known(
@@ -82,7 +84,7 @@ class Kindwise(Decoder):
 
         def meet(kind: int, rows: Tensor) -> Tensor:
             mine, ids = _some(known, rows), candidates.index_select(0, rows)
-            if ids.numel() > len(z.entities):
+            if ids.numel() > len(z.entities) and not self.is_wide:
                 tried = self.candidates(kind, _some(known, rows[:1]), z.entities[None])[0]
                 return self.judge(kind, mine, rows_of(tried, ids))
             vectors = rows_of(z.entities, ids)
