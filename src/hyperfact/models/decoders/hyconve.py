@@ -125,7 +125,7 @@ class HyConvE(Kindwise):
     def judge(self, kind: int, known: Known, candidates: Tensor) -> Tensor:  # (batch, k)
         """The last linear unit on both branches."""
         del kind
-        one, two, *rest = candidates.split(self.units, dim=-1)
+        one, two, *rest = torch.split(candidates, self.units, dim=-1)
         sums = torch.maximum(known.sums[:, :1] + one, known.sums[:, 1:] + two)
         seen = rest[0] if len(rest) == 1 else self._seen(known.filters, rest)
         units = torch.relu(sums + known.rest[:, None] + seen)  # (batch, k, units)
@@ -143,7 +143,7 @@ class HyConvE(Kindwise):
         """The filters alpha_p of each slot; padded slots get what the mask removes later."""
         g = pooled @ self.relation_filter + self.relation_bias  # (batch, filters)
         r = rows_of(z.relations, facts.relations) / self.scale
-        own = (r @ self.roles).unflatten(2, (_FILTERS, _FILTERS))
+        own = (r @ self.roles).view(*r.shape[:2], _FILTERS, _FILTERS)
         ends = own[:, :1] + self.kinds[:2]
         k = torch.cat([ends, own[:, 1:] + self.kinds[2]], dim=1)  # (batch, slots, 3, 3)
         return (k @ g[:, None, :, None])[..., 0]
@@ -156,4 +156,4 @@ def _by_kind(slots: Tensor) -> list[Tensor]:  # (batch, width) each
 
 def _larger(vectors: Tensor) -> Tensor:  # (…, dim / 2)
     """The larger of two neighbouring coordinates."""
-    return vectors.unflatten(-1, (-1, 2)).amax(dim=-1)
+    return torch.maximum(vectors[..., ::2], vectors[..., 1::2])

@@ -102,10 +102,11 @@ class HyCubE(Decoder):
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> Tensor:  # (batch, dim)
         p, pad = self.settings.dropout, self.settings.kernel // 2
-        images = self._maps(facts, slots, z, generator).unflatten(2, self.sides)
+        images = self._maps(facts, slots, z, generator).view(len(facts), -1, *self.sides)
         around = functional.pad(images, (pad, pad, pad, pad), mode="circular")
         channels = functional.conv2d(around, self.kernels, self.channel_bias)
-        largest = channels.unflatten(1, (-1, _GROUP)).amax(dim=2).flatten(1)  # (batch, features)
+        groups = channels.view(len(facts), -1, _GROUP, self.dim)
+        largest = groups.amax(dim=2).flatten(1)  # (batch, features)
         query = dropout(largest, p, generator) @ self.output
         return query / (self.scale * math.sqrt(self.dim))
 

@@ -133,7 +133,7 @@ def _by_group(
     groups: Tensor, slots: Tensor, meet: Callable[[int, Tensor], Tensor]
 ) -> Tensor:  # (batch, k)
     """Scores of all questions, found group by group."""
-    rows = [(groups == group).nonzero()[:, 0] for group in groups.unique()]
+    rows = [(groups == group).nonzero()[:, 0] for group in sorted(set(groups.tolist()))]
     parts = [meet(int(kinds_of(slots[some[0]])), some) for some in rows]
     return rows_of(torch.cat(parts), torch.cat(rows).argsort())
 

@@ -95,13 +95,13 @@ class NeuInfer(Kindwise):
         own = asked_part(torch.cat([pairs, none], dim=1), slots)
         asked_value = (slots >= VALUE)[:, None]
         qualified = facts.mask[:, 2:].any(dim=1, keepdim=True)  # (batch, 1)
-        share = torch.where(qualified, self.settings.share, 1.0).to(base.dtype)
+        comp = (1 - self.settings.share) * qualified.to(base.dtype)
         ours = torch.where(asked_value, own, rest)
         return Known(
             triple,
             base + rest,
             base + torch.where(qualified, ours, 0.0),
-            torch.cat([share, 1 - share], dim=1),
+            torch.cat([1 - comp, comp], dim=1),
         )
 
     def candidates(self, kind: int, known: Known, entities: Tensor) -> Tensor:  # (…, k, width)
