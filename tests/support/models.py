@@ -98,6 +98,11 @@ ENCODER_FORMS: dict[str, dict[str, Any]] = {
 SMALL: dict[str, dict[str, Any]] = {
     "getd": {"width": 3, "rank": 3},
     "ram": {"bases": 3},
+    "hinge": {"width": 5, "filters": 3},
+    "hyconve": {"channels": 4},
+    "hycube": {"channels": 4},
+    "nalp": {"filters": 5, "units": 6},
+    "neuinfer": {"validity": 5, "compatibility": 7},
     "transformer": {"feedforward": 5, "heads": 2},
 }
 #: How decoders learn a few facts by heart that need other steps than most, or more of them.

@@ -1,19 +1,27 @@
 """Decoders: from facts and representations to scores; higher is more plausible.
 
-Order: decoder, candidatewise, asng, getd, hsimple, hype, mcp, mdistmult, mtransh, ncomplex, ram,
-reale, s2s, transformer.
+Order: decoder, candidatewise, asng, fact_norm, kindwise, boxe, getd, hinge_decoder, hsimple,
+hyconve, hycube, hype, mcp, mdistmult, mtransh, nalp, ncomplex, neuinfer, rae, ram, reale, s2s,
+transformer.
 """
 
 from collections.abc import Mapping
 
+from hyperfact.models.decoders.boxe import BoxE
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.decoders.getd import GETD
+from hyperfact.models.decoders.hinge_decoder import HINGE
 from hyperfact.models.decoders.hsimple import HSimplE
+from hyperfact.models.decoders.hyconve import HyConvE
+from hyperfact.models.decoders.hycube import HyCubE
 from hyperfact.models.decoders.hype import HypE
 from hyperfact.models.decoders.mcp import MCP
 from hyperfact.models.decoders.mdistmult import MDistMult
 from hyperfact.models.decoders.mtransh import MTransH
+from hyperfact.models.decoders.nalp import NaLP
 from hyperfact.models.decoders.ncomplex import NComplex
+from hyperfact.models.decoders.neuinfer import NeuInfer
+from hyperfact.models.decoders.rae import RAE
 from hyperfact.models.decoders.ram import RAM
 from hyperfact.models.decoders.reale import ReAlE
 from hyperfact.models.decoders.s2s import S2S
@@ -21,13 +29,20 @@ from hyperfact.models.decoders.transformer import Transformer
 
 #: Every decoder a configuration may name. Adding one: a file beside this one, and a line here.
 DECODERS: Mapping[str, type[Decoder]] = {
+    "boxe": BoxE,
     "getd": GETD,
+    "hinge": HINGE,
     "hsimple": HSimplE,
+    "hyconve": HyConvE,
+    "hycube": HyCubE,
     "hype": HypE,
     "mcp": MCP,
     "mdistmult": MDistMult,
     "mtransh": MTransH,
+    "nalp": NaLP,
     "ncomplex": NComplex,
+    "neuinfer": NeuInfer,
+    "rae": RAE,
     "ram": RAM,
     "reale": ReAlE,
     "s2s": S2S,
@@ -37,15 +52,22 @@ DECODERS: Mapping[str, type[Decoder]] = {
 __all__ = [
     "DECODERS",
     "GETD",
+    "HINGE",
     "MCP",
+    "RAE",
     "RAM",
     "S2S",
+    "BoxE",
     "Decoder",
     "HSimplE",
+    "HyConvE",
+    "HyCubE",
     "HypE",
     "MDistMult",
     "MTransH",
     "NComplex",
+    "NaLP",
+    "NeuInfer",
     "ReAlE",
     "Transformer",
 ]
