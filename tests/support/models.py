@@ -38,10 +38,18 @@ ENCODER_FORMS: dict[str, dict[str, Any]] = {
 
 #: Settings that make a decoder small: finite differences try every number of it twice.
 SMALL: dict[str, dict[str, Any]] = {
+    "gran": {"feedforward": 5, "heads": 2, "layers": 2},
+    "hynt": {"feedforward": 5, "heads": 2},
+    "hytransformer": {"feedforward": 5, "heads": 2},
+    "stare_transformer": {"feedforward": 5, "heads": 2},
     "transformer": {"feedforward": 5, "heads": 2},
 }
 #: How decoders learn a few facts by heart that need other steps than most, or more of them.
 PACE: dict[str, dict[str, Any]] = {
+    "gran": {"epochs": 100, "lr": 0.003},
+    "hynt": {"epochs": 100, "lr": 0.003},
+    "hytransformer": {"epochs": 100, "lr": 0.003},
+    "stare_transformer": {"epochs": 100, "lr": 0.003},
     "transformer": {"epochs": 100, "lr": 0.003},
 }
 #: Decoders that pool attributes, so that pairs of attribute and value do not bind.
