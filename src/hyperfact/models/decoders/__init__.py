@@ -1,14 +1,14 @@
 """Decoders: from facts and representations to scores; higher is more plausible.
 
-Order: decoder, packing, attention, candidatewise, readout, gran, hynt, hype, hytransformer,
-mdistmult, mtransh, stare_transformer, transformer.
+Order: decoder, packing, attention, candidatewise, readout, gran, hynt_transformer, hype,
+hytransformer, mdistmult, mtransh, stare_transformer, transformer.
 """
 
 from collections.abc import Mapping
 
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.decoders.gran import GRAN
-from hyperfact.models.decoders.hynt import HyNT
+from hyperfact.models.decoders.hynt_transformer import HyNT
 from hyperfact.models.decoders.hype import HypE
 from hyperfact.models.decoders.hytransformer import HyTransformer
 from hyperfact.models.decoders.mdistmult import MDistMult

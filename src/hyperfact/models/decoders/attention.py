@@ -1,8 +1,8 @@
 """Attention among the tokens of a fact: what decoders that read facts as sequences are made of."""
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, cast
 
 import torch
 from pydantic import Field
@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from hyperfact.config import Section
 from hyperfact.errors import ConfigError
+from hyperfact.kernels.ragged_attention import Layout, ragged_attention
 from hyperfact.models.decoders.packing import Packing
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import rows_of
@@ -26,7 +27,7 @@ class AttentionSettings(Section):
 
 
 class Edges(NamedTuple):
-    """Vectors of edge labels, added to keys and values; label 0 has none."""
+    """Vectors of edge labels from 1 on, added to keys and values; label 0 has none."""
 
     keys: Tensor  # (labels, dim / heads)
     values: Tensor  # (labels, dim / heads)
@@ -77,24 +78,16 @@ class Block(nn.Module):
         edges: Edges | None = None,
     ) -> Tensor:  # (tokens, dim)
         """The same for packed tokens, with dropout on the weights of attention too."""
-        width = x.shape[1] // self.heads
-        mixed = []
-        for group in packing.split(self.qkv(x)):
-            parts = group.unflatten(2, (3, self.heads, width)).permute(2, 0, 3, 1, 4)
-            q, k, v = parts.unbind()  # (facts, heads, length, width)
-            q = q / math.sqrt(width)
-            labels = None if edges is None else edges.labels(group.shape[1])
-            scores = q @ k.transpose(2, 3)
-            if edges is not None and labels is not None:
-                by_label = q @ edges.keys.T  # (facts, heads, length, labels)
-                scores = scores + by_label.gather(3, labels.expand_as(scores))
-            weights = dropout(scores.to(x.dtype).softmax(dim=3), self.dropout, generator)
-            heads = weights @ v
-            if edges is not None and labels is not None:
-                kinds = functional.one_hot(labels, len(edges.values)).to(x.dtype)
-                heads = heads + torch.einsum("bhij,ijc->bhic", weights, kinds) @ edges.values
-            mixed.append(heads.transpose(1, 2).reshape(-1, x.shape[1]))
-        return self._finish(x, torch.cat(mixed), generator)
+        none = x.new_zeros(0, x.shape[1] // self.heads)
+        keys, values = (none, none) if edges is None else (edges.keys, edges.values)
+        labels = [] if edges is None else [edges.labels(length) for _, length in packing.sizes]
+        layout = Layout(packing.sizes, labels)
+        noise = None
+        if generator is not None:
+            noise = dropout(x.new_ones(layout.weights(self.heads)), self.dropout, generator)
+        qkv = self.qkv(x).to(x.dtype)
+        mixed = ragged_attention(qkv, keys, values, layout=layout, heads=self.heads, noise=noise)
+        return self._finish(x, mixed, generator)
 
     def at(
         self,
@@ -113,7 +106,7 @@ class Block(nn.Module):
         w_q, w_k, w_v = self.qkv.weight.chunk(3)
         b_q, _, b_v = self.qkv.bias.chunk(3)
         asked = rows_of(x, packing.starts + columns)  # (batch, dim)
-        q = functional.linear(asked, w_q, b_q).unflatten(1, (-1, width)) / math.sqrt(width)
+        q = functional.linear(asked, w_q, b_q).view(-1, self.heads, width) / math.sqrt(width)
         turned = torch.einsum("bhe,hed->bhd", q, w_k.view(-1, width, dim))  # (batch, heads, dim)
         mixed = []
         groups = zip(packing.split(x), *map(packing.split_facts, (q, turned, columns)), strict=True)
@@ -122,9 +115,8 @@ class Block(nn.Module):
             kinds = None
             if edges is not None:
                 labels = edges.labels(group.shape[1])[column]  # (facts, length)
-                by_label = own @ edges.keys.T  # (facts, heads, labels)
-                scores = scores + by_label.gather(2, labels[:, None].expand_as(scores))
-                kinds = functional.one_hot(labels, len(edges.values)).to(x.dtype)
+                kinds = functional.one_hot(labels, 1 + len(edges.keys))[:, :, 1:].to(x.dtype)
+                scores = scores + (own @ edges.keys.T) @ kinds.transpose(1, 2)
             weights = dropout(scores.to(x.dtype).softmax(dim=2), self.dropout, generator)
             heads = torch.einsum("bhd,hed->bhe", weights @ group, w_v.view(-1, width, dim))
             heads = heads + weights.sum(dim=2, keepdim=True) * b_v.view(-1, width)
@@ -140,6 +132,43 @@ class Block(nn.Module):
         inner = self.outer(self.activation(self.inner(x))).to(x.dtype)
         result: Tensor = self.norm_2(x + dropout(inner, self.dropout, generator))
         return result
+
+
+class Stack(nn.ModuleList):
+    """Blocks one after another, over packed tokens."""
+
+    def __init__(
+        self,
+        dim: int,
+        settings: AttentionSettings,
+        generator: torch.Generator,
+        activation: Callable[[Tensor], Tensor] = torch.relu,
+    ) -> None:
+        super().__init__(
+            Block(dim, settings, generator, activation) for _ in range(settings.layers)
+        )
+
+    def every(
+        self, x: Tensor, packing: Packing, generator: torch.Generator | None
+    ) -> Tensor:  # (tokens, dim)
+        """All tokens."""
+        for block in cast(Iterable[Block], self):
+            x = block.packed(x, packing, generator)
+        return x
+
+    def asked(
+        self,
+        columns: Tensor,
+        x: Tensor,
+        packing: Packing,
+        generator: torch.Generator | None,
+        edges: Edges | None = None,
+    ) -> Tensor:  # (batch, dim)
+        """One token of each fact, in the order of the batch; the last block looks at no other."""
+        *some, last = cast(Iterable[Block], self)
+        for block in some:
+            x = block.packed(x, packing, generator, edges)
+        return packing.unpack(last.at(columns[packing.order], x, packing, generator, edges))
 
 
 def linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:

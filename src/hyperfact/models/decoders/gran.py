@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.attention import AttentionSettings, Block, Edges, linear
+from hyperfact.models.decoders.attention import AttentionSettings, Edges, Stack, linear
 from hyperfact.models.decoders.packing import Packing
 from hyperfact.models.decoders.readout import ReadOut, with_hole
 from hyperfact.models.model_card import Card
@@ -69,9 +69,7 @@ class GRAN(ReadOut):
         dim, settings = self.dim, self.settings
         self.hole = nn.Parameter(torch.empty(dim).normal_(0.0, self.scale, generator=generator))
         self.norm, self.output_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
-        self.blocks = nn.ModuleList(
-            Block(dim, settings, generator, functional.gelu) for _ in range(settings.layers)
-        )
+        self.blocks = Stack(dim, settings, generator, functional.gelu)
         if _KINDS[settings.edges]:
             shape = _KINDS[settings.edges], dim // settings.heads
             self.edge_keys, self.edge_values = (
@@ -87,13 +85,10 @@ class GRAN(ReadOut):
         """What attention makes of the masked vertex; the last block looks at no other."""
         packing = Packing.of(torch.cat([facts.mask, facts.relation_mask], dim=1))
         x = self.norm(packing.pack(self._vertices(facts, slots, z)))
-        x, edges = dropout(x, self.settings.dropout, generator), self._edges()
-        *blocks, last = self.blocks
-        for block in blocks:
-            x = block.packed(x, packing, generator, edges)
-        x = last.at(slots[packing.order], x, packing, generator, edges)
-        query = self.output_norm(functional.gelu(self.output(x)).to(x.dtype))
-        return packing.unpack(query) / (self.scale * math.sqrt(self.dim)), None
+        x = dropout(x, self.settings.dropout, generator)
+        y = self.blocks.asked(slots, x, packing, generator, self._edges())
+        query = self.output_norm(functional.gelu(self.output(y)).to(y.dtype))
+        return query / (self.scale * math.sqrt(self.dim)), None
 
     def _vertices(self, facts: FactBatch, slots: Tensor, z: Representations) -> Tensor:
         """Entities of all slots, then the primary relation and the attributes."""
@@ -103,11 +98,12 @@ class GRAN(ReadOut):
     def _edges(self) -> Edges | None:
         if self.settings.edges == "complete":
             return None
-        one_kind = self.settings.edges == "homo"
-        keys, values = (
-            functional.pad(table, (0, 0, 1, 0)) for table in (self.edge_keys, self.edge_values)
+        keys, most = self.edge_keys, _KINDS[self.settings.edges]
+        return Edges(
+            keys,
+            self.edge_values,
+            lambda tokens: labels_of(tokens).clamp(max=most).to(keys.device),
         )
-        return Edges(keys, values, lambda tokens: labels_of(tokens).clamp(max=1 if one_kind else 4))
 
 
 @lru_cache(maxsize=64)

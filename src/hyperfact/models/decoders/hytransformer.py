@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.attention import AttentionSettings, Block, linear
+from hyperfact.models.decoders.attention import AttentionSettings, Stack, linear
 from hyperfact.models.decoders.packing import Packing
 from hyperfact.models.decoders.readout import ROLES, ReadOut, tokens_of, with_hole
 from hyperfact.models.model_card import Card
@@ -61,7 +61,7 @@ class HyTransformer(ReadOut):
         self.roles = nn.Parameter(torch.empty(ROLES, dim).normal_(0.0, 0.3, generator=generator))
         self.hole = nn.Parameter(torch.empty(dim).normal_(0.0, 0.3, generator=generator))
         self.entity_norm, self.relation_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
-        self.blocks = nn.ModuleList(Block(dim, settings, generator) for _ in range(settings.layers))
+        self.blocks = Stack(dim, settings, generator)
         self.output = linear(dim, dim, generator)
         self.entity_bias = None
 
@@ -84,8 +84,5 @@ class HyTransformer(ReadOut):
         relations = self.relation_norm(rows_of(z.relations, facts.relations))
         packing = Packing.of(torch.cat([facts.mask, facts.relation_mask], dim=1))
         x = packing.pack(tokens_of(entities, relations, self.roles, bind=self.settings.bind))
-        *blocks, last = self.blocks
-        for block in blocks:
-            x = block.packed(x, packing, generator)
-        x = last.at(slots[packing.order], x, packing, generator)
-        return packing.unpack(self.output(x)) / math.sqrt(self.dim), noise
+        query: Tensor = self.output(self.blocks.asked(slots, x, packing, generator))
+        return query / math.sqrt(self.dim), noise

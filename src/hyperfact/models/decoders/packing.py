@@ -6,6 +6,7 @@ looks at a group at a time.
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from hyperfact.models.representations import rows_of
@@ -26,8 +27,8 @@ class Packing:
         counts = present.sum(dim=1)
         lengths, order = counts.sort(stable=True)
         row, column = present[order].nonzero(as_tuple=True)
-        kinds, facts = lengths.unique_consecutive(return_counts=True)
-        sizes = list(zip(facts.tolist(), kinds.tolist(), strict=True))
+        kinds, facts = torch.unique_consecutive(lengths, return_counts=True)
+        sizes = list(zip(facts.tolist(), kinds.tolist(), strict=True)) or [(0, 3)]  # any length
         places = order[row] * present.shape[1] + column
         return cls(sizes, order, places, lengths.cumsum(0) - lengths)
 
@@ -41,10 +42,10 @@ class Packing:
 
     def split(self, tokens: Tensor) -> list[Tensor]:  # each (facts, length, …)
         """Groups of one length."""
-        parts = tokens.split([facts * length for facts, length in self.sizes])
+        parts = torch.split(tokens, [facts * length for facts, length in self.sizes])
         shapes = (size + tokens.shape[1:] for size in self.sizes)
         return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def split_facts(self, facts: Tensor) -> tuple[Tensor, ...]:  # each (facts, …)
         """The same for what there is once for each fact, as packed."""
-        return facts.split([count for count, _ in self.sizes])
+        return torch.split(facts, [count for count, _ in self.sizes])

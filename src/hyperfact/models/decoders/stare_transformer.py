@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.attention import AttentionSettings, Block, linear
+from hyperfact.models.decoders.attention import AttentionSettings, Stack, linear
 from hyperfact.models.decoders.packing import Packing
 from hyperfact.models.decoders.readout import ROLES, ReadOut, tokens_of
 from hyperfact.models.model_card import Card
@@ -52,7 +52,7 @@ class StarETransformer(ReadOut):
             nn.Parameter(torch.empty(count, dim).normal_(0.0, 0.3, generator=generator))
             for count in (ROLES, _QUESTIONS)
         )
-        self.blocks = nn.ModuleList(Block(dim, settings, generator) for _ in range(settings.layers))
+        self.blocks = Stack(dim, settings, generator)
         self.output = linear(dim, dim, generator)
         self.entity_bias = None
 
@@ -61,9 +61,7 @@ class StarETransformer(ReadOut):
     ) -> tuple[Tensor, None]:  # (batch, dim)
         """The mean over all tokens of what attention makes of them."""
         packing = Packing.of(torch.cat([facts.known(slots), facts.relation_mask], dim=1))
-        x = packing.pack(self._tokens(facts, slots, z))
-        for block in self.blocks:
-            x = block.packed(x, packing, generator)
+        x = self.blocks.every(packing.pack(self._tokens(facts, slots, z)), packing, generator)
         pooled = torch.cat([group.mean(dim=1) for group in packing.split(x)])
         return packing.unpack(self.output(pooled)) / (self.scale * math.sqrt(self.dim)), None
 

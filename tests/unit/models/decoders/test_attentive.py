@@ -65,7 +65,7 @@ def block(b: Any, tokens: list[Tensor], activation: Any, edge: Edge = none) -> l
     return found
 
 
-def norm(layer: Any, x: Tensor) -> Tensor:
+def norm(layer: Any, x: Tensor) -> Any:
     centred = x - x.mean()
     return layer.weight * centred / torch.sqrt(centred.square().mean() + layer.eps) + layer.bias
 
@@ -111,9 +111,8 @@ def gran(d: Any, graph: HKG, row: int, slot: int, z: Representations) -> float:
 def hytransformer(d: Any, graph: HKG, row: int, slot: int, z: Representations) -> float:
     s, o, r, pairs, answer = elements(graph, row, slot, z)
 
-    def entity(e: Tensor | None, role: int) -> Tensor:
-        own: Tensor = d.hole if e is None else norm(d.entity_norm, e)
-        return own + d.roles[role]
+    def entity(e: Tensor | None, role: int) -> Any:
+        return (d.hole if e is None else norm(d.entity_norm, e)) + d.roles[role]
 
     x = [entity(s, SUBJECT), norm(d.relation_norm, r) + d.roles[RELATION], entity(o, OBJECT)]
     for a, v in pairs:
@@ -239,7 +238,7 @@ class Thinned(nn.Module):
         super().__init__()
         self.inner, self.rows, self.noise = inner, rows, noise
 
-    def forward(self, vectors: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor) -> Any:
         which = (vectors[..., None, :] == self.rows).all(-1).float().argmax(-1)
         return self.inner(vectors) * self.noise[which]
 
@@ -277,3 +276,12 @@ def test_one_token_of_a_block_is_that_of_all() -> None:
     every = b.packed(x, packing, None, decoder._edges())
     one = b.at(columns, x, packing, None, decoder._edges())
     assert torch.allclose(one, every[packing.starts + columns], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gran", "hynt", "hytransformer", "stare_transformer"])
+def test_no_questions_have_no_scores(name: str) -> None:
+    graph = toy()
+    z = representations(len(graph.entities), len(graph.relations), DIM, scale=SCALE)
+    nothing = FactBatch.of(graph, np.arange(0))
+    scores = decoder_of(name, graph).score_slot(nothing, torch.zeros(0, dtype=torch.long), z)
+    assert scores.shape == (0, len(graph.entities))

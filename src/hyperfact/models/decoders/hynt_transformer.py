@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.attention import AttentionSettings, Block, linear
+from hyperfact.models.decoders.attention import AttentionSettings, Stack, linear
 from hyperfact.models.decoders.packing import Packing
 from hyperfact.models.decoders.readout import ROLES, ReadOut, with_hole
 from hyperfact.models.model_card import Card
@@ -60,10 +60,7 @@ class HyNT(ReadOut):
             for count in (2, ROLES)
         )
         self.hole = nn.Parameter(torch.empty(dim).normal_(0.0, 1.0, generator=generator))
-        self.context, self.prediction = (
-            nn.ModuleList(Block(dim, settings, generator) for _ in range(settings.layers))
-            for _ in range(2)
-        )
+        self.context, self.prediction = (Stack(dim, settings, generator) for _ in range(2))
         self.entity_bias = nn.Parameter(torch.zeros(self.num_entities))
 
     def ask(
@@ -76,13 +73,15 @@ class HyNT(ReadOut):
         pairs = self.pair(torch.cat([relations[:, 1:], entities[:, 2:]], dim=2))
         parts = torch.cat([triple[:, None] + self.kinds[0], pairs + self.kinds[1]], dim=1)
         part = (slots - 1).clamp(min=0)  # the triple, or the pair of the asked value
-        c = _transform(self.context, parts, facts.relation_mask, part, generator)  # (batch, dim)
+        packing = Packing.of(facts.relation_mask)
+        c = self.context.asked(part, packing.pack(parts), packing, generator)  # (batch, dim)
         is_value = slots >= 2
         elements = self._elements(c, part, entities, relations, is_value)
         present = torch.ones_like(elements[:, :, 0], dtype=torch.bool)
         present[:, 3] = ~is_value
         asked = torch.where(is_value, 1, slots + 1)
-        query = _transform(self.prediction, elements, present, asked, generator)
+        packing = Packing.of(present)
+        query = self.prediction.asked(asked, packing.pack(elements), packing, generator)
         return query / (self.scale * math.sqrt(self.dim)), None
 
     def _elements(
@@ -96,19 +95,3 @@ class HyNT(ReadOut):
         first = torch.where(is_value, self.hole + value, entities[:, 0] + subject)
         second = torch.where(is_value, own, entities[:, 1] + object_)
         return torch.stack([c, first, second, relations[:, 0] + relation], dim=1)
-
-
-def _transform(
-    blocks: nn.ModuleList,
-    tokens: Tensor,
-    present: Tensor,
-    asked: Tensor,
-    generator: torch.Generator | None,
-) -> Tensor:  # (batch, dim)
-    """One token of each row after all blocks; the last block looks at no other."""
-    packing = Packing.of(present)
-    x = packing.pack(tokens)
-    *some, last = blocks
-    for block in some:
-        x = block.packed(x, packing, generator)
-    return packing.unpack(last.at(asked[packing.order], x, packing, generator))
