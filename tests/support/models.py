@@ -103,6 +103,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "hycube": {"channels": 4},
     "nalp": {"filters": 5, "units": 6},
     "neuinfer": {"validity": 5, "compatibility": 7},
+    "gran": {"feedforward": 5, "heads": 2, "layers": 2},
+    "hynt": {"feedforward": 5, "heads": 2},
+    "hytransformer": {"feedforward": 5, "heads": 2},
+    "stare_transformer": {"feedforward": 5, "heads": 2},
     "transformer": {"feedforward": 5, "heads": 2},
 }
 #: How decoders learn a few facts by heart that need other steps than most, or more of them.
@@ -110,6 +114,10 @@ PACE: dict[str, dict[str, Any]] = {
     "getd": {"lr": 0.005},
     "mcp": {"lr": 0.01},
     "s2s": {"epochs": 100},
+    "gran": {"epochs": 100, "lr": 0.003},
+    "hynt": {"epochs": 100, "lr": 0.003},
+    "hytransformer": {"epochs": 100, "lr": 0.003},
+    "stare_transformer": {"epochs": 100, "lr": 0.003},
     "transformer": {"epochs": 100, "lr": 0.003},
 }
 #: Decoders that pool attributes, so that pairs of attribute and value do not bind.

@@ -2,7 +2,7 @@
 
 Order: exponential, jit, affinity, attention_tables, ragged_checks, threads, buffers, compositions,
 edges, member_index, dispatch, matrices, softmax, reference, attention, basis, blocks, compose,
-members, cross_entropy, dropout, rivals.
+members, cross_entropy, dropout, ragged_attention, rivals.
 """
 
 from hyperfact.kernels.affinity import column_affinity
@@ -17,6 +17,7 @@ from hyperfact.kernels.dropout import dropout
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.kernels.member_index import MemberIndex, Members
 from hyperfact.kernels.members import aggregate_members
+from hyperfact.kernels.ragged_attention import ragged_attention
 from hyperfact.kernels.rivals import RankCounts, count_rivals
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
 
@@ -39,6 +40,7 @@ __all__ = [
     "count_rivals",
     "dropout",
     "has_fast_bfloat16",
+    "ragged_attention",
     "softmax_cross_entropy",
     "softmax_loss_",
 ]

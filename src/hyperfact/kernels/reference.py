@@ -3,8 +3,13 @@
 Written to be read: each function materialises whatever is convenient, a row per edge included.
 """
 
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from hyperfact.kernels.attention_tables import SLOPE, AttentionTables
 from hyperfact.kernels.compositions import composition_of
@@ -148,3 +153,41 @@ def softmax_loss(logits: Tensor, targets: Targets, options: SoftmaxOptions) -> T
     means = losses / counts.index_select(0, owner)
     found = logits.new_zeros(rows).index_add(0, owner, means)
     return found if targets.weights is None else found * targets.weights.to(found)
+
+
+class GroupedSequences(Protocol):
+    """See `ragged_attention.Layout`."""
+
+    @property
+    def sizes(self) -> Sequence[tuple[int, int]]:
+        """Sequences of one length, and that length."""
+
+    @property
+    def labels(self) -> Sequence[Tensor]:
+        """Labels of edges for each length; empty: none."""
+
+
+def ragged_attention(
+    qkv: Tensor, keys: Tensor, values: Tensor, layout: GroupedSequences, noise: Tensor | None
+) -> Tensor:  # (tokens, dim)
+    """See `ragged_attention.ragged_attention`."""
+    width = keys.shape[1]
+    heads = qkv.shape[1] // (3 * width)
+    keys, values = (functional.pad(table, (0, 0, 1, 0)).to(qkv.dtype) for table in (keys, values))
+    groups = torch.split(qkv, [count * length for count, length in layout.sizes])
+    squares = [count * heads * length**2 for count, length in layout.sizes]
+    factors = [None] * len(groups) if noise is None else list(torch.split(noise, squares))
+    found = []
+    for place, (count, length) in enumerate(layout.sizes):
+        parts = groups[place].view(count, length, 3, heads, width).permute(2, 0, 3, 1, 4)
+        q, k, v = parts.unbind()  # (count, heads, length, width)
+        labels = layout.labels[place] if layout.labels else k.new_zeros(length, length).long()
+        to, of = (functional.embedding(labels, t) for t in (keys, values))  # (i, j, width)
+        scores = q @ k.transpose(2, 3) + torch.einsum("bhiw,ijw->bhij", q, to)
+        weights = torch.softmax(scores / math.sqrt(width), dim=3)
+        factor = factors[place]
+        if factor is not None:
+            weights = weights * factor.view_as(weights).to(weights)
+        mixed = weights @ v + torch.einsum("bhij,ijw->bhiw", weights, of)
+        found.append(mixed.transpose(1, 2).reshape(count * length, heads * width))
+    return torch.cat(found)

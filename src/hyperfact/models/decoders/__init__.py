@@ -1,8 +1,8 @@
 """Decoders: from facts and representations to scores; higher is more plausible.
 
-Order: decoder, candidatewise, asng, fact_norm, kindwise, boxe, getd, hinge_decoder, hsimple,
-hyconve, hycube, hype, mcp, mdistmult, mtransh, nalp, ncomplex, neuinfer, rae, ram, reale, s2s,
-transformer.
+Order: decoder, candidatewise, asng, fact_norm, kindwise, packing, attention, readout, boxe, getd,
+gran, hinge_decoder, hsimple, hyconve, hycube, hynt_transformer, hype, hytransformer, mcp,
+mdistmult, mtransh, nalp, ncomplex, neuinfer, rae, ram, reale, s2s, stare_transformer, transformer.
 """
 
 from collections.abc import Mapping
@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from hyperfact.models.decoders.boxe import BoxE
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.decoders.getd import GETD
+from hyperfact.models.decoders.gran import GRAN
 from hyperfact.models.decoders.hinge_decoder import HINGE
 from hyperfact.models.decoders.hsimple import HSimplE
 from hyperfact.models.decoders.hyconve import HyConvE
 from hyperfact.models.decoders.hycube import HyCubE
+from hyperfact.models.decoders.hynt_transformer import HyNT
 from hyperfact.models.decoders.hype import HypE
+from hyperfact.models.decoders.hytransformer import HyTransformer
 from hyperfact.models.decoders.mcp import MCP
 from hyperfact.models.decoders.mdistmult import MDistMult
 from hyperfact.models.decoders.mtransh import MTransH
@@ -25,17 +28,21 @@ from hyperfact.models.decoders.rae import RAE
 from hyperfact.models.decoders.ram import RAM
 from hyperfact.models.decoders.reale import ReAlE
 from hyperfact.models.decoders.s2s import S2S
+from hyperfact.models.decoders.stare_transformer import StarETransformer
 from hyperfact.models.decoders.transformer import Transformer
 
 #: Every decoder a configuration may name. Adding one: a file beside this one, and a line here.
 DECODERS: Mapping[str, type[Decoder]] = {
     "boxe": BoxE,
     "getd": GETD,
+    "gran": GRAN,
     "hinge": HINGE,
     "hsimple": HSimplE,
     "hyconve": HyConvE,
     "hycube": HyCubE,
+    "hynt": HyNT,
     "hype": HypE,
+    "hytransformer": HyTransformer,
     "mcp": MCP,
     "mdistmult": MDistMult,
     "mtransh": MTransH,
@@ -46,12 +53,14 @@ DECODERS: Mapping[str, type[Decoder]] = {
     "ram": RAM,
     "reale": ReAlE,
     "s2s": S2S,
+    "stare_transformer": StarETransformer,
     "transformer": Transformer,
 }
 
 __all__ = [
     "DECODERS",
     "GETD",
+    "GRAN",
     "HINGE",
     "MCP",
     "RAE",
@@ -62,6 +71,8 @@ __all__ = [
     "HSimplE",
     "HyConvE",
     "HyCubE",
+    "HyNT",
+    "HyTransformer",
     "HypE",
     "MDistMult",
     "MTransH",
@@ -69,5 +80,6 @@ __all__ = [
     "NaLP",
     "NeuInfer",
     "ReAlE",
+    "StarETransformer",
     "Transformer",
 ]

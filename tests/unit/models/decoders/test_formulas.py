@@ -10,11 +10,12 @@ from torch import nn
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
+from hyperfact.models.decoders.attention import Block
 from hyperfact.models.decoders.decoder import even_products, product
 from hyperfact.models.decoders.hype import HypE, HypESettings
 from hyperfact.models.decoders.mdistmult import MDistMult, MDistMultSettings, bounded_product
 from hyperfact.models.decoders.mtransh import MTransH, MTransHSettings
-from hyperfact.models.decoders.transformer import Block, Transformer, TransformerSettings
+from hyperfact.models.decoders.transformer import Transformer, TransformerSettings
 from hyperfact.models.representations import Representations
 from tests.support.models import representations, toy
 
