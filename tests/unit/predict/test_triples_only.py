@@ -34,7 +34,7 @@ def test_it_trains_and_is_ranked_by_subjects_and_objects() -> None:
     assert test.metrics.ranks == 2 * len(result.splits.test)
     for slots in ("all", "value"):
         with pytest.raises(UserError, match=REFUSED):
-            evaluate_split(result, "test", policy=Policy(slots=slots))  # type: ignore[arg-type]
+            evaluate_split(result, "test", policy=Policy(slots=slots))
 
 
 def test_it_answers_for_ends_and_relations() -> None:

@@ -232,7 +232,7 @@ def test_a_fact_has_the_sum_of_its_networks(name: str) -> None:
         decoder_of(name, graph, **settings),
         vectors(graph),
         questions(graph),
-    )  # type: ignore[arg-type]
+    )
     with torch.no_grad():
         scores = decoder.score(facts, slots, z)
         for row, asked in enumerate(slots.tolist()):
@@ -379,8 +379,8 @@ def test_triples_alone_are_the_same_either_way(name: str) -> None:
     one, two = (decoder_of(name, graph, qualifiers=how) for how in ("hyperedge", "ignore"))
     state = {n: t for n, t in one.state_dict().items() if n != "edges.places"}
     two.load_state_dict(state)
-    scores = [d.score_slot(facts, slots, z) for d in (one, two)]
-    assert torch.allclose(*scores, atol=1e-12)
+    scores = (one.score_slot(facts, slots, z), two.score_slot(facts, slots, z))
+    assert torch.allclose(scores[0], scores[1], atol=1e-12)
 
 
 # -- how it starts and learns ---------------------------------------------------------------------
