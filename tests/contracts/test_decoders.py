@@ -15,7 +15,7 @@ from hyperfact.graph.queries import Queries
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.decoders.decoder import Decoder, put
 from hyperfact.models.representations import Representations
-from tests.support.models import POOLING, SMALL, representations, toy
+from tests.support.models import LEAST_DIM, POOLING, SMALL, representations, toy
 
 NAMES = pytest.mark.parametrize("name", DECODERS)
 DIM, SCALE = 8, 0.3
@@ -161,8 +161,8 @@ def test_renaming_entities_permutes_the_scores(name: str) -> None:
 def test_gradients_are_true_and_reach_everything(name: str) -> None:
     graph = toy()
     facts, slots = questions(graph)
-    narrow = SMALL.get(name, {})
-    decoder, z = decoder_of(name, len(graph.entities), dim=4, **narrow), vectors(graph, 4)
+    narrow, dim = SMALL.get(name, {}), LEAST_DIM.get(name, 4)
+    decoder, z = decoder_of(name, len(graph.entities), dim=dim, **narrow), vectors(graph, dim)
     some = [0, 5, 12, 16]
     facts = FactBatch(facts.entities[some], facts.relations[some], facts.mask[some])
     inputs = (z.entities.requires_grad_(), z.relations.requires_grad_(), *decoder.parameters())

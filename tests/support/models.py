@@ -107,8 +107,11 @@ SMALL: dict[str, dict[str, Any]] = {
     "hynt": {"feedforward": 5, "heads": 2},
     "hytransformer": {"feedforward": 5, "heads": 2},
     "stare_transformer": {"feedforward": 5, "heads": 2},
+    "conve": {"channels": 2, "kernel": 2},
     "transformer": {"feedforward": 5, "heads": 2},
 }
+#: The least dimension of decoders that cannot do with 4.
+LEAST_DIM = {"duale": 8}
 #: How decoders learn a few facts by heart that need other steps than most, or more of them.
 PACE: dict[str, dict[str, Any]] = {
     "getd": {"lr": 0.005},
@@ -120,6 +123,8 @@ PACE: dict[str, dict[str, Any]] = {
     "stare_transformer": {"epochs": 100, "lr": 0.003},
     "transformer": {"epochs": 100, "lr": 0.003},
 }
+#: Decoders that take two values of one attribute in a fact for each other: v + r = w, w + r = v.
+TRANSLATING = {"transe", "transh"}
 #: Decoders that pool attributes, so that pairs of attribute and value do not bind.
 POOLING = {"mdistmult", "ncomplex", "s2s"}
 #: Pairs that are tried with everything: every decoder with two encoders, and the reverse.

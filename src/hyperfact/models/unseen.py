@@ -4,7 +4,8 @@ A vector that training never moved by a fact is noise, and a product with it spo
 slots say. What is known of a stranger is its role: to be the subject or the object of a relation,
 or the value of an attribute. The mean of the entities of that role stands for it in known slots;
 for scores that are linear in each slot it gives the mean of their scores. As a candidate, a
-stranger has the mean of all entities.
+stranger has the mean of all entities, unless the decoder measures distances: the middle of all is
+nearer to anything than most of them, so that strangers keep their own vectors there.
 """
 
 from dataclasses import dataclass, replace
@@ -50,10 +51,18 @@ class Unseen:
         by_role: A stand-in for each role; otherwise the mean of all entities for every slot.
         strangers: The share of known entities for which training puts the stand-in of their role,
             so that it learns what little a role says.
+        as_candidates: Strangers have the mean of all also as candidates, not only in known slots.
     """
 
-    def __init__(self, train: HKG, *, by_role: bool = True, strangers: float = 0.0) -> None:
-        self.by_role, self.strangers = by_role, strangers
+    def __init__(
+        self,
+        train: HKG,
+        *,
+        by_role: bool = True,
+        strangers: float = 0.0,
+        as_candidates: bool = True,
+    ) -> None:
+        self.by_role, self.strangers, self.as_candidates = by_role, strangers, as_candidates
         index = RoleIndex.of(train)
         seen = np.zeros(len(train.entities), dtype=bool)
         seen[index.entities] = True
@@ -69,7 +78,7 @@ class Unseen:
         return replace(facts, withheld=drawn < self.strangers)
 
     def introduce(self, entities: Tensor, *, training: bool) -> tuple[Tensor, StandIns | None]:
-        """The table of entities (in use with the mean in the rows of strangers), and stand-ins."""
+        """The table of entities (in use, strangers may have the mean of all), and stand-ins."""
         if training:
             if not self.strangers:
                 return entities, None
@@ -77,11 +86,12 @@ class Unseen:
         if bool(self.seen.all()) or not bool(self.seen.any()):
             return entities, None
         mean = entities[self.seen].mean(dim=0)  # (dim,)
-        entities = torch.where(self.seen[:, None], entities, mean)
-        if not self.by_role:
-            return entities, None
-        empty = self.offsets.diff() == 0
-        vectors = torch.where(empty[:, None], mean, self._means(entities))
+        if self.as_candidates:
+            entities = torch.where(self.seen[:, None], entities, mean)
+            if not self.by_role:
+                return entities, None
+        nobody = (self.offsets.diff() == 0) | (not self.by_role)
+        vectors = torch.where(nobody[:, None], mean, self._means(entities))
         return entities, StandIns(vectors, ~self.seen)
 
     def _means(self, entities: Tensor) -> Tensor:  # (3 * relations, dim)

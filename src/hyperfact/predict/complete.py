@@ -126,6 +126,8 @@ def _questions(predictor: Predictor, entity: str | None, relation: str | None) -
         r = predictor.relations.id(predictor.labels.meant(relation, "relation"), "relation")
         rows = np.intersect1d(rows, train.rows_of_relation(r))
     queries = Queries.of(train, rows)
+    if not predictor.scorer.fills_values:
+        queries = queries.take(np.flatnonzero(queries.slot < 2))
     if entity is not None:  # the entity itself stays
         queries = queries.take(np.flatnonzero(queries.answer != e))
     table = queries.table(train.columns)

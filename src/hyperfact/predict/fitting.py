@@ -40,6 +40,8 @@ def fit_kind(kind: Kind, scorer: Scorer, knowledge: Knowledge, valid: HKG) -> Ca
     questions, answers = _ASK[kind](valid.select(order))
     cells = len(scorer.z.entities) * (len(scorer.z.relations) if kind == "relation" else 1)
     rows = np.random.default_rng(0).permutation(len(questions))
+    if not scorer.fills_values:
+        rows = np.array([i for i in rows if questions[i].slot < 2], dtype=np.int64)
     rows = rows[: min(_MOST, max(LEAST, _CELLS[kind] // cells))]
     if not len(rows):
         return None

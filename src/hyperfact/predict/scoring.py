@@ -29,6 +29,11 @@ class Scorer:
     z: Representations
     precision: Precision
 
+    @property
+    def fills_values(self) -> bool:
+        """Whether values of qualifiers can be asked for, not subjects and objects alone."""
+        return self.decoder.fills_values(self.decoder.settings)
+
     def entities(self, questions: Sequence[QuestionIds]) -> Tensor:  # (questions, entities)
         """The score of each entity in the asked slot of each question."""
         facts, slots = batch_of(questions)

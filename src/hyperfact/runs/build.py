@@ -168,7 +168,13 @@ def unseen_of(config: ExperimentConfig, train: HKG) -> Unseen | None:
     graph = config.graph
     if graph.unseen == "own":
         return None
-    return Unseen(train, by_role=graph.unseen == "role", strangers=graph.strangers)
+    decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
+    return Unseen(
+        train,
+        by_role=graph.unseen == "role",
+        strangers=graph.strangers,
+        as_candidates=decoder.takes_means,
+    )
 
 
 def precision_of(config: ExperimentConfig) -> Precision:

@@ -39,4 +39,5 @@ def _some(predictor: Predictor) -> Iterator[QuestionIds]:
     places = {int(order[(len(order) - 1) * i // _TRIED]) for i in range(1, _TRIED + 1)}
     for number, place in enumerate(sorted(places)):
         questions, _ = entity_questions(train[place : place + 1])
-        yield questions[number % len(questions)]
+        able = questions if predictor.scorer.fills_values else questions[:2]  # subject, object
+        yield able[number % len(able)]

@@ -134,3 +134,29 @@ def test_where_everybody_is_seen_nobody_needs_a_stand_in() -> None:
     graph = HKG.from_facts([Fact("a", "r", "b"), Fact("b", "r", "c", (("q", "a"),))])
     table = torch.ones(3, 4)
     assert Unseen(graph).introduce(table, training=False) == (table, None)
+
+
+@pytest.mark.parametrize("by_role", [True, False])
+def test_a_stranger_keeps_its_vector_where_the_middle_is_near_to_all(by_role: bool) -> None:
+    graph = toy()
+    table, lonely = torch.randn(len(graph.entities), 4), graph.entities.id("g")
+    unseen = Unseen(graph, by_role=by_role, as_candidates=False)
+    entities, stand_ins = unseen.introduce(table, training=False)
+    assert torch.equal(entities, table)
+    assert stand_ins is not None
+    assert stand_ins.unseen.tolist() == [e == lonely for e in range(len(graph.entities))]
+    _, expected = Unseen(graph).introduce(table, training=False)
+    mean = table[:lonely].mean(dim=0)
+    assert expected is not None
+    means = expected.vectors if by_role else mean.expand_as(expected.vectors)
+    torch.testing.assert_close(stand_ins.vectors, means)
+
+
+@pytest.mark.parametrize("decoder", ["mdistmult", "rotate"])
+def test_decoders_say_whether_a_mean_is_a_fair_candidate(decoder: str) -> None:
+    graph, model = toy(), model_with("role", decoder=decoder)
+    lonely = graph.entities.id("g")
+    with evaluating(model):
+        z = model.encode()
+        own = torch.equal(z.entities[lonely], model.encoder.entities[lonely])  # type: ignore[index]
+    assert own == (not DECODERS[decoder].takes_means)

@@ -20,7 +20,7 @@ from hyperfact.runs import artifacts
 from hyperfact.runs.experiment import run
 from hyperfact.runs.run import Run, evaluate_split, open_run, representations
 from hyperfact.training.events import Epoch
-from tests.support.models import PACE, PAIRS, config_of, random_facts
+from tests.support.models import PACE, PAIRS, TRANSLATING, config_of, random_facts
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +56,9 @@ def weights_hash(run: Run) -> str:
 @pytest.mark.parametrize(("encoder", "decoder"), PAIRS)
 def test_every_pair_can_learn_fifty_facts_by_heart(encoder: str, decoder: str) -> None:
     facts = random_facts(50, entities=150)  # so many that a symmetric decoder can tell them apart
+    if decoder in TRANSLATING:
+        distinct = [len({a for a, _ in f.qualifiers}) == len(f.qualifiers) for f in facts]
+        facts = facts.select(np.flatnonzero(distinct))
     splits, pace = Splits({"train": facts}, "fifty"), PACE.get(decoder, {})
     options = {"dropout": 0.0} if "dropout" in DECODERS[decoder].Settings.model_fields else {}
     config = small(

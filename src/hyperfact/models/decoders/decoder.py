@@ -74,6 +74,7 @@ class Decoder(nn.Module, ABC):
     Settings: ClassVar[type[Section]]
     card: ClassVar[Card | None] = None  # where it comes from and what it can do
     negatives: ClassVar[int] = 0  # candidates of a training query by default; 0: all entities
+    takes_means: ClassVar[bool] = True  # whether a mean of vectors is a fair candidate
     is_ordered: ClassVar[bool] = False  # whether scores depend on the order of qualifiers
 
     def __init__(
