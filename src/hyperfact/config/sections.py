@@ -97,6 +97,11 @@ class GraphConfig(Section):
 class ObjectiveConfig(Section):
     """What is minimised."""
 
+    joint: bool = Field(
+        default=False,
+        description="one softmax over a fact and the corruptions of all its slots (equation 1 of "
+        "the paper); false: one softmax for each slot",
+    )
     negatives: int = Field(
         default=0, ge=0, description="corruptions of each slot; 0: every entity is a candidate"
     )
@@ -130,10 +135,12 @@ class ObjectiveConfig(Section):
     )
 
     def unused(self) -> Mapping[str, str]:
-        """Some settings are for sampled negatives only, some for all entities."""
-        if self.negatives:
-            return dict.fromkeys(("mask_others", "partial", "share", "weigh_by"), "negatives = 0")
-        return {"filter_negatives": "negatives > 0"}
+        """Some settings are for sampled negatives only, some for all entities, slot by slot."""
+        needs = ["negatives = 0"] * bool(self.negatives) + ["joint = false"] * self.joint
+        names = ("mask_others", "partial", "share", "weigh_by") if needs else ()
+        found = dict.fromkeys(names, " and ".join(needs))
+        found |= {"label_smoothing": "joint = false"} if self.joint else {}
+        return found if self.negatives else {**found, "filter_negatives": "negatives > 0"}
 
 
 class OptimizerConfig(Section):
@@ -144,15 +151,11 @@ class OptimizerConfig(Section):
     lr_decay: float = Field(
         default=0.995, gt=0.0, le=1.0, description="factor on lr after each epoch"
     )
-    warmup_epochs: float = Field(
-        default=0.0, ge=0.0, description="epochs of linear rise from 0 to lr"
-    )
+    warmup_epochs: float = Field(default=0.0, ge=0.0, description="epochs of rise from 0 to lr")
     weight_decay: float = Field(
         default=0.0, ge=0.0, description="L2 penalty (adam), decoupled (adamw)"
     )
-    clip_norm: float = Field(
-        default=0.0, ge=0.0, description="largest gradient norm; 0: no clipping"
-    )
+    clip_norm: float = Field(default=0.0, ge=0.0, description="largest gradient norm; 0: any")
 
 
 class TrainingConfig(Section):
@@ -160,11 +163,11 @@ class TrainingConfig(Section):
 
     dim: int = Field(default=200, ge=1, description="dimension d of all representations")
     epochs: int = Field(default=60, ge=1, description="passes over the training queries, at most")
-    batch_size: int = Field(default=256, ge=1, description="queries in one step")
+    batch_size: int = Field(default=256, ge=1, description="queries in one step, or facts (joint)")
     micro_batch: int = Field(
         default=1024,
         ge=1,
-        description="queries scored at once; limits memory, changes only what is drawn at random",
+        description="of these scored at once; limits memory, changes only what is drawn at random",
     )
     seed: int = Field(
         default=0, ge=0, description="of initial values, order, dropout and negatives"

@@ -21,7 +21,7 @@ from hyperfact.models.unseen import Unseen
 from hyperfact.runs.extensions import TABLES
 from hyperfact.system.memory import keep_freed_memory
 from hyperfact.training.events import Event, Hold
-from hyperfact.training.objective import make_objective
+from hyperfact.training.objectives import make_objective
 from hyperfact.training.trainer import Trainer
 from hyperfact.transforms import TRANSFORMS, transform
 
