@@ -45,7 +45,7 @@ class PolicyOptions:
     ] = None
     ties: TiesOption = None
     filter: Annotated[
-        str | None, typer.Option(help="exact, ignore-qualifiers, train-only or none.")
+        str | None, typer.Option(help="exact, ignore-qualifiers, train+valid, train-only or none.")
     ] = None
     candidates: Annotated[
         str | None, typer.Option(help="all, or seen-so: seen as subject or object.")
@@ -107,7 +107,7 @@ def evaluate_(
     set_threads(threads)
     stored = open_run(path, data_dir=data_dir)
     _check_split(split, stored.splits)
-    found = evaluate_split(stored, split, policy=policy.over(policy_of(stored.config)))
+    found = evaluate_split(stored, split, policy=policy.over(policy_of(stored.config, split)))
     if ranks is not None:
         write_table(ranks, found.ranks.columns(), about_ranks(stored, split, found))
     view.show(found, {"run": str(path), "split": split})

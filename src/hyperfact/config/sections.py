@@ -204,8 +204,9 @@ class EvaluationConfig(Section):
     slots: Literal["all", "so", "subject", "object", "value"] = Field(
         default="all", description="slots to ask: all, so for subject and object, or one kind"
     )
-    filter: Literal["exact", "ignore-qualifiers", "train-only", "none"] = Field(
-        default="exact", description="which other known answers do not compete"
+    filter: Literal["exact", "ignore-qualifiers", "train+valid", "train-only", "none"] = Field(
+        default="exact",
+        description="which other known answers do not compete; exact is train+valid for valid",
     )
     candidates: Literal["all", "seen-so"] = Field(
         default="all", description="who competes: all entities, or those seen as subject or object"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -24,6 +24,9 @@ from hyperfact.training.events import Event, Hold
 from hyperfact.training.objectives import make_objective
 from hyperfact.training.trainer import Trainer
 from hyperfact.transforms import TRANSFORMS, transform
+
+#: How validation facts are ranked where an epoch or a setting is chosen by them.
+CHOICE = Policy(filter="train+valid")
 
 
 def resolve(config: ExperimentConfig) -> ExperimentConfig:
@@ -147,9 +150,14 @@ def precision_of(config: ExperimentConfig) -> Precision:
     return wanted
 
 
-def policy_of(config: ExperimentConfig) -> Policy:
-    """How the configuration wants answers to be ranked."""
-    return Policy(**config.evaluation.model_dump(exclude={"batch_size", "chunk"}))
+def policy_of(config: ExperimentConfig, split: str = "test") -> Policy:
+    """How the configuration wants answers of a split to be ranked.
+
+    Whatever is chosen is chosen by validation facts; test facts do not help to filter them.
+    """
+    policy = Policy(**config.evaluation.model_dump(exclude={"batch_size", "chunk"}))
+    chooses = split == "valid" and policy.filter == "exact"
+    return replace(policy, filter=CHOICE.filter) if chooses else policy
 
 
 def limits_of(config: ExperimentConfig) -> Limits:
@@ -176,13 +184,13 @@ class Setup:
     def events(self, hold: Hold = nullcontext) -> Iterator[Event]:
         """Train from where the state is, choosing by validation MRR."""
         valid = self.valid
-        validate = None if valid is None else lambda: self.mrr(valid)
+        validate = None if valid is None else lambda: self.mrr(valid, CHOICE)
         return self.trainer.run(validate=validate, hold=hold)
 
-    def mrr(self, facts: HKG) -> float:
-        """Of these facts with the weights of now, under the policy that every choice is made by."""
+    def mrr(self, facts: HKG, policy: Policy) -> float:
+        """Of these facts with the weights of now."""
         limits = limits_of(self.config)
-        return evaluate(self.model, facts, self.known, limits=limits).metrics.mrr
+        return evaluate(self.model, facts, self.known, policy=policy, limits=limits).metrics.mrr
 
 
 def set_up(config: ExperimentConfig, splits: Splits) -> Setup:

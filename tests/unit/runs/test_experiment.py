@@ -12,7 +12,7 @@ import torch
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError, DataError, UserError
-from hyperfact.evaluation import evaluate
+from hyperfact.evaluation import Policy, evaluate
 from hyperfact.graph.facts import Derived, Fact, Literal, Vocabulary
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.queries import KnownAnswers
@@ -104,6 +104,32 @@ def test_valid_and_test_facts_do_not_touch_the_weights() -> None:
     assert never == swapped
     if watched.best_epoch == 4:
         assert weights_hash(watched) == never
+
+
+def test_test_facts_do_not_move_what_is_chosen() -> None:
+    """Other test facts over the same names: the same validation figures, epoch and weights."""
+    one = splits_of()
+    parts = {**one.parts, "test": facts_around(one.valid)}
+    other = Splits(parts, "toy")
+    config = small(training={"epochs": 6, "validate_every": 1}, optimizer={"lr": 0.05})
+    first, second = run(config, splits=one), run(config, splits=other)
+    logs = [[epoch.valid_mrr for epoch in result.epochs] for result in (first, second)]
+    assert logs[0] == logs[1]
+    assert weights_hash(first) == weights_hash(second)
+    assert first.results["valid"].policy.filter == "train+valid"
+    assert first.results["valid"].metrics == second.results["valid"].metrics
+    assert first.results["test"].policy.filter == "exact"
+    everyone = [evaluate_split(r, "valid", policy=Policy()).metrics for r in (first, second)]
+    assert everyone[0] != everyone[1]  # filtered with test facts, figures would differ
+
+
+def facts_around(facts: HKG) -> HKG:
+    """Facts that answer the same queries otherwise: every fact with each object."""
+    names = facts.entities
+    found = {Fact(f.subject, f.relation, name, f.qualifiers) for f in facts for name in names}
+    return HKG.from_facts(
+        sorted(found - set(facts), key=repr), entities=names, relations=facts.relations
+    )
 
 
 def test_the_encoder_sees_training_facts_only() -> None:

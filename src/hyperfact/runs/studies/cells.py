@@ -15,6 +15,7 @@ import torch
 from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
+from hyperfact.evaluation import Policy
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs.artifacts import MANIFEST, read_config
 from hyperfact.runs.build import set_up
@@ -175,7 +176,7 @@ class Cells:
             watch(event)
             if isinstance(event, Epoch) and event.valid_mrr is not None:
                 with setup.trainer.averaged():
-                    tested.append(setup.mrr(splits["test"]))
+                    tested.append(setup.mrr(splits["test"], Policy()))
 
         splits = self.splits(cell.config)
         setup = set_up(cell.config, splits)
