@@ -98,6 +98,7 @@ def evaluate_(
     `hyperfact evaluate runs/wd50k --slots so --candidates seen-so --by frequency`
     """
     from hyperfact.runs.build import policy_of
+    from hyperfact.runs.looks import note_results
     from hyperfact.runs.run import about_ranks, evaluate_split, open_run
     from hyperfact.system.tables import check_ending, write_table
 
@@ -108,6 +109,7 @@ def evaluate_(
     stored = open_run(path, data_dir=data_dir)
     _check_split(split, stored.splits)
     found = evaluate_split(stored, split, policy=policy.over(policy_of(stored.config, split)))
+    note_results(path, stored.config, "evaluate", {split: found})
     if ranks is not None:
         write_table(ranks, found.ranks.columns(), about_ranks(stored, split, found))
     view.show(found, {"run": str(path), "split": split})

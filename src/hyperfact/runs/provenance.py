@@ -1,6 +1,7 @@
 """Where a run comes from, and what must be the same for it to go on to the same bits."""
 
 import hashlib
+import json
 import platform
 from collections.abc import Container, Iterator, Mapping
 from importlib.metadata import version
@@ -41,6 +42,16 @@ def deciding(config: ExperimentConfig, *, exclude_defaults: bool = False) -> dic
         exclude={"data": {"data_dir"}, "checkpoint": True},
         exclude_defaults=exclude_defaults,
     )
+
+
+def fingerprint(config: ExperimentConfig) -> str:
+    """SHA-256 of everything that decides figures.
+
+    Settings at their defaults are left out, so that a new one orphans no result; a default that
+    changes must be written into the recipes.
+    """
+    dump = deciding(config, exclude_defaults=True)
+    return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()
 
 
 def passport(

@@ -129,6 +129,7 @@ def test_a_result_tells_its_data_and_its_machine(tmp_path: Path) -> None:
     stored = json.loads((tmp_path / "cells" / "FB-AUTO-0.0-0.json").read_text())
     assert stored["data"]["train"] == league().train.fingerprint
     assert stored["machine"]["threads"] >= 1
+    assert stored["machine"]["precision"] in ("float32", "bfloat16")
     assert stored["machine"]["versions"]["torch"]
 
 
