@@ -1,6 +1,6 @@
 """Encoders: from the transformed graph to a vector for each entity and each relation.
 
-Order: encoder, graph_view, lookup, mediators, layers, compgcn, rgcn.
+Order: encoder, batch_norm, graph_view, lookup, mediators, layers, compgcn, rgcn.
 """
 
 from collections.abc import Mapping
