@@ -33,7 +33,7 @@ from hyperfact.graph.ragged import Array
 from hyperfact.system.lock import LOCK_FILES
 from hyperfact.system.reading import check_name, parse_json, read_checked, read_inside
 from hyperfact.system.tables import write_table
-from hyperfact.system.writing import remove_leftovers, sha256, write_atomically
+from hyperfact.system.writing import remove_leftovers, sha256, sync_folder, write_atomically
 
 FORMAT = 1
 VECTORS = "representations."  # tensors that are no parameters
@@ -63,6 +63,7 @@ class RunWriter:
         self.refuse_used()
         try:
             path.mkdir(parents=True, exist_ok=True)
+            sync_folder(path.parent)
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror}") from error
 
