@@ -58,7 +58,8 @@ class Trace:
             self._open(path, arguments[1], result)
         elif call == "replace":
             target = Path(arguments[1])
-            self.name((path, None), (target, self.files[path]))
+            file = self.files[path] if path in self.files else self._foreign(target)
+            self.name((path, None), (target, file))
         else:
             self.name((path, None if call == "unlink" else -1))
 
@@ -71,6 +72,13 @@ class Trace:
         else:
             folder = path if file < 0 else None
             self.changes.append(Change("flush folder" if folder else "flush", folder, file=file))
+
+    def _foreign(self, path: Path) -> int:
+        """A file that other software has written; it was flushed before it got its name."""
+        self.count += 1
+        self.changes.append(Change("bytes", file=self.count, content=path.read_bytes()))
+        self.changes.append(Change("flush", file=self.count))
+        return self.count
 
     def _open(self, path: Path, flags: int, descriptor: int) -> None:
         if flags & os.O_CREAT:
