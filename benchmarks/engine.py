@@ -27,7 +27,7 @@ from hyperfact.models.encoders import ENCODERS
 from hyperfact.runs.build import build, resolve
 from hyperfact.runs.experiment import run
 from hyperfact.system.memory import keep_freed_memory
-from hyperfact.training.objective import make_objective
+from hyperfact.training.objectives import make_objective
 from hyperfact.training.trainer import Trainer
 
 DIM, BATCH, THREADS = 200, 1024, 2

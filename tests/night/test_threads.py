@@ -15,7 +15,7 @@ import torch
 torch.set_num_threads(2)
 torch.use_deterministic_algorithms(True)
 from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
-from hyperfact.training.objective import make_objective
+from hyperfact.training.objectives import make_objective
 from hyperfact.training.trainer import Trainer
 from tests.support.models import model_of, random_facts
 graph = random_facts(700, entities=600)

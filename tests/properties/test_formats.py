@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hyperfact.data import load, write
 from hyperfact.data.formats import FORMATS
 from hyperfact.errors import NotWritableError
-from hyperfact.graph.facts import Derived
+from hyperfact.graph.facts import Derived, Fact
 from hyperfact.graph.hkg import HKG, Splits
-from tests.support.graphs import hkgs, nary_graph, random_graph
+from tests.support.graphs import hkgs, item_graph, nary_graph, random_graph
 
 CASES = 500  # a format; the night suite runs 10,000
 
@@ -39,8 +39,9 @@ def check_cases(name: str, folder: Path, cases: int) -> None:
         lambda: random_graph(rng),
         lambda: random_graph(rng, hostile=False),
         lambda: nary_graph(rng),
+        lambda: item_graph(rng),
     )
-    taken = sum(round_trip(makers[i % 3]().compact(), name, folder) for i in range(cases))
+    taken = sum(round_trip(makers[i % 4]().compact(), name, folder) for i in range(cases))
     assert taken >= cases / 10  # a format that refuses everything proves nothing
 
 
@@ -60,6 +61,17 @@ def test_ten_thousand_graphs_come_back_or_are_refused(name: str, tmp_path: Path)
 def test_our_own_lines_hold_everything(graph: HKG, tmp_path: Path) -> None:
     if len(graph):
         assert round_trip(graph.compact(), "jsonl", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["nalp", "gran", "hinge"])
+@pytest.mark.parametrize("relation", ["N", "subject", "r"])
+def test_a_relation_may_be_called_like_a_key(name: str, relation: str, tmp_path: Path) -> None:
+    bare, qualified = Fact("a", relation, "b"), Fact("a", "q", "b", ((relation, "c"),))
+    taken = [
+        round_trip(HKG.from_facts([fact]).compact(), name, tmp_path) for fact in (bare, qualified)
+    ]
+    keys = {"nalp": {"N"}, "gran": {"N", "subject"}, "hinge": {"N"}}[name]
+    assert taken == [name != "hinge" or relation != "N", relation not in keys]
 
 
 @pytest.mark.parametrize("name", FORMATS)

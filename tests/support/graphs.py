@@ -58,6 +58,13 @@ def nary_graph(rng: random.Random) -> HKG:
     return HKG.from_facts(facts)
 
 
+def item_graph(rng: random.Random) -> HKG:
+    """Items and properties as Wikidata names them, which some formats are about."""
+    entities = [f"Q{rng.randint(1, 99)}" for _ in range(rng.randint(2, 6))]
+    relations = rng.sample(["P1", "P31", "P54", "P580"], k=rng.randint(1, 4))
+    return HKG.from_facts(_fact(rng, entities, relations) for _ in range(rng.randint(1, 8)))
+
+
 @st.composite
 def hkgs(draw: st.DrawFn, *, hostile: bool = True) -> HKG:
     """A small graph, by hypothesis."""

@@ -46,13 +46,12 @@ def fill(query: Query, entity: int) -> Plain:
     return s, r, o, tuple(sorted(changed))
 
 
-def is_known(
-    query: Query, entity: int, policy: Policy, train: set[Plain], known: set[Plain]
-) -> bool:
+def is_known(query: Query, entity: int, policy: Policy, filters: dict[str, set[Plain]]) -> bool:
     if policy.filter == "none":
         return False
     if policy.filter != "ignore-qualifiers":
-        return fill(query, entity) in (train if policy.filter == "train-only" else known)
+        return fill(query, entity) in filters[policy.filter]
+    known = filters["exact"]
     (s, r, o, pairs), slot = query
     if slot < 2:
         triple = fill(((s, r, o, ()), slot), entity)[:3]
@@ -99,6 +98,8 @@ def count(case: Case) -> Iterator[tuple[int, int, int, int, int]]:
     """Fact, slot, greater, equal and candidates of every asked query."""
     policy, levels = case.policy, case.levels
     train, known = set(plain_facts(case.splits.train)), set(plain_facts(case.splits.all))
+    before_test = train | set(plain_facts(case.splits.valid))
+    filters = {"exact": known, "train+valid": before_test, "train-only": train}
     seen = {e for fact in train for e in entities_of(fact)}
     ends = {e for fact in known for e in (fact[0], fact[2])}
     every = range(len(case.splits.entities))
@@ -114,7 +115,7 @@ def count(case: Case) -> Iterator[tuple[int, int, int, int, int]]:
                 for e in every
                 if e != answer
                 and (policy.candidates == "all" or e in ends)
-                and not is_known(query, e, policy, train, known)
+                and not is_known(query, e, policy, filters)
             ]
             greater, equal = sum(s > true for s in rivals), rivals.count(true)
             yield row, slot, greater, equal, len(rivals) + 1

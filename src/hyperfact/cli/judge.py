@@ -45,7 +45,7 @@ class PolicyOptions:
     ] = None
     ties: TiesOption = None
     filter: Annotated[
-        str | None, typer.Option(help="exact, ignore-qualifiers, train-only or none.")
+        str | None, typer.Option(help="exact, ignore-qualifiers, train+valid, train-only or none.")
     ] = None
     candidates: Annotated[
         str | None, typer.Option(help="all, or seen-so: seen as subject or object.")
@@ -100,6 +100,7 @@ def evaluate_(
     `hyperfact evaluate runs/wd50k --slots so --candidates seen-so --by frequency`
     """
     from hyperfact.runs.build import policy_of
+    from hyperfact.runs.looks import note_results
     from hyperfact.runs.run import about_ranks, evaluate_split, open_run
     from hyperfact.system.tables import check_ending, write_table
 
@@ -108,7 +109,8 @@ def evaluate_(
     refuse_existing(ranks, force=force)
     set_threads(threads)
     stored = open_run(path, data_dir=data_dir)
-    found = evaluate_split(stored, split, policy=policy.over(policy_of(stored.config)))
+    found = evaluate_split(stored, split, policy=policy.over(policy_of(stored.config, split)))
+    note_results(path, stored.config, "evaluate", {split: found})
     if ranks is not None:
         write_table(ranks, found.ranks.columns(), about_ranks(stored, split, found))
     view.show(found, {"run": str(path), "split": split}, stored.splits)

@@ -143,6 +143,7 @@ def train(
     from hyperfact.cli.results import print_results
     from hyperfact.cli.signals import interruptible
     from hyperfact.runs.experiment import run
+    from hyperfact.runs.looks import note_results
 
     if out is None and not no_store:
         out = place_of(splits.name, config.decoder.name)
@@ -157,6 +158,7 @@ def train(
     else:
         print_results(result.results)
     if out is not None:
+        note_results(out, config, "train", result.results)
         note(f"stored in {out}")
 
 

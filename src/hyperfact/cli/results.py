@@ -73,9 +73,14 @@ def print_results(
     for split, found in results.items():
         _print_sureness(split, found)
         _warn(found)
-    first = next(iter(results.values()))
-    skipped = f", {first.skipped:,} queries skipped" if first.skipped else ""
-    print_text(f"\nprotocol: {first.policy.text(first.candidates)}{skipped}")
+    protocols: dict[str, list[str]] = {}
+    for split, found in results.items():
+        skipped = f", {found.skipped:,} queries skipped" if found.skipped else ""
+        text = found.policy.text(found.candidates) + skipped
+        protocols.setdefault(text, []).append(split)
+    for text, splits in protocols.items():
+        of = f" of {' and '.join(splits)}" if len(protocols) > 1 else ""
+        print_text(f"\nprotocol{of}: {text}")
 
 
 def _print_sureness(split: str, found: "Evaluation") -> None:

@@ -55,6 +55,7 @@ def resume(
     from hyperfact.runs.catalog import look
     from hyperfact.runs.experiment import resume as go_on
     from hyperfact.runs.experiment import threads_of
+    from hyperfact.runs.looks import note_results
 
     found = look(path)
     if found.state == "finished":
@@ -77,6 +78,7 @@ def resume(
         print_json(result.as_dict())
     else:
         print_results(result.results)
+    note_results(path, result.config, "resume", result.results)
     note(f"stored in {path}")
 
 

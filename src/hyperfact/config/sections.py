@@ -100,6 +100,11 @@ class GraphConfig(Section):
 class ObjectiveConfig(Section):
     """What is minimised."""
 
+    joint: bool = Field(
+        default=False,
+        description="one softmax over a fact and the corruptions of all its slots (equation 1 of "
+        "the paper); false: one softmax for each slot",
+    )
     negatives: int | None = Field(
         default=None,
         ge=0,
@@ -135,10 +140,15 @@ class ObjectiveConfig(Section):
     )
 
     def unused(self) -> Mapping[str, str]:
-        """Some settings are for sampled negatives only, some for all entities."""
-        if self.negatives:
-            return dict.fromkeys(("mask_others", "share", "weigh_by"), "negatives = 0")
-        return {} if self.negatives is None else {"filter_negatives": "negatives > 0"}
+        """Some settings are for sampled negatives only, some for all entities, slot by slot."""
+        needs = ["negatives = 0"] * bool(self.negatives) + ["joint = false"] * self.joint
+        names = ("mask_others", "share", "weigh_by") if needs else ()
+        found = dict.fromkeys(names, " and ".join(needs))
+        if self.joint:
+            found |= dict.fromkeys(("label_smoothing", "partial"), "joint = false")
+        if self.negatives == 0:
+            found["filter_negatives"] = "negatives > 0"
+        return found
 
 
 class OptimizerConfig(Section):
@@ -149,15 +159,11 @@ class OptimizerConfig(Section):
     lr_decay: float = Field(
         default=0.995, gt=0.0, le=1.0, description="factor on lr after each epoch"
     )
-    warmup_epochs: float = Field(
-        default=0.0, ge=0.0, description="epochs of linear rise from 0 to lr"
-    )
+    warmup_epochs: float = Field(default=0.0, ge=0.0, description="epochs of rise from 0 to lr")
     weight_decay: float = Field(
         default=0.0, ge=0.0, description="L2 penalty (adam), decoupled (adamw)"
     )
-    clip_norm: float = Field(
-        default=0.0, ge=0.0, description="largest gradient norm; 0: no clipping"
-    )
+    clip_norm: float = Field(default=0.0, ge=0.0, description="largest gradient norm; 0: any")
 
 
 class TrainingConfig(Section):
@@ -165,11 +171,11 @@ class TrainingConfig(Section):
 
     dim: int = Field(default=200, ge=1, description="dimension d of all representations")
     epochs: int = Field(default=60, ge=1, description="passes over the training queries, at most")
-    batch_size: int = Field(default=256, ge=1, description="queries in one step")
+    batch_size: int = Field(default=256, ge=1, description="queries in one step, or facts (joint)")
     micro_batch: int = Field(
         default=1024,
         ge=1,
-        description="queries scored at once; limits memory, changes only what is drawn at random",
+        description="of these scored at once; limits memory, changes only what is drawn at random",
     )
     seed: int = Field(
         default=0, ge=0, description="of initial values, order, dropout and negatives"
@@ -206,8 +212,9 @@ class EvaluationConfig(Section):
     slots: Literal["all", "so", "subject", "object", "value"] = Field(
         default="all", description="slots to ask: all, so for subject and object, or one kind"
     )
-    filter: Literal["exact", "ignore-qualifiers", "train-only", "none"] = Field(
-        default="exact", description="which other known answers do not compete"
+    filter: Literal["exact", "ignore-qualifiers", "train+valid", "train-only", "none"] = Field(
+        default="exact",
+        description="which other known answers do not compete; exact is train+valid for valid",
     )
     candidates: Literal["all", "seen-so"] = Field(
         default="all", description="who competes: all entities, or those seen as subject or object"

@@ -84,11 +84,12 @@ class Background:
 
     known: KnownAnswers
     train: HKG | None = None
+    splits: Splits | None = None  # for filters that leave one out
 
     @classmethod
     def of(cls, splits: Splits, train: HKG | None = None) -> "Background":
         """All splits are known; training showed `train`, by default the split of that name."""
-        return cls(KnownAnswers.build(splits.all), splits.train if train is None else train)
+        return cls(KnownAnswers.build(splits.all), splits.train if train is None else train, splits)
 
     def filter(self, rule: FilterRule, given: Given = "all") -> Filter:
         """Who does not compete under this rule, where questions give so many qualifiers."""
@@ -96,9 +97,20 @@ class Background:
             return Filter(None)
         if rule == "ignore-qualifiers":
             return self._bare
-        if given != "all":
-            return Agreeing(self.known.graph if rule == "exact" else self.training_facts)
-        return Filter(self.known if rule == "exact" else KnownAnswers.build(self.training_facts))
+        known = self._answers(rule)
+        return Filter(known) if given == "all" else Agreeing(known.graph)
+
+    def _answers(self, rule: FilterRule) -> KnownAnswers:
+        """Of the facts that a rule goes by."""
+        if rule == "train-only":
+            return KnownAnswers.build(self.training_facts)
+        return self.known if rule == "exact" else self._before_test
+
+    @cached_property
+    def _before_test(self) -> KnownAnswers:
+        if self.splits is None:
+            raise UserError("this policy needs to know the splits; give `Background.of(splits)`")
+        return KnownAnswers.build(self.splits.train, self.splits.valid)
 
     @cached_property
     def _bare(self) -> Filter:

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 from hyperfact.errors import UnknownNameError
 
 Ties = Literal["realistic", "optimistic", "pessimistic"]
-FilterRule = Literal["exact", "ignore-qualifiers", "train-only", "none"]
+FilterRule = Literal["exact", "ignore-qualifiers", "train+valid", "train-only", "none"]
 Slots = Literal["all", "so", "subject", "object", "value"]
 Pool = Literal["all", "seen-so"]
 Unseen = Literal["keep", "skip"]
@@ -33,13 +33,15 @@ class Policy:
         filter: Which other answers do not compete. `exact`: those of every known fact that differs
             in the asked slot only. `ignore-qualifiers`: those of every known fact with the same
             primary triple but for the asked slot (of a value: the same attribute, whatever stands
-            beside it). `train-only`: as `exact`, of training facts. `none`: all compete.
+            beside it). `train+valid`: as `exact`, but test facts count for nothing, as they must
+            where something is chosen. `train-only`: as `exact`, of training facts. `none`: all
+            compete.
         candidates: Who competes: all entities, or those that are subject or object of some known
             fact (StarE's rule for WD50K). The answer always competes.
         given: How many of the qualifiers beside the asked slot a question gives: all, about half
             (each by a coin that always falls the same way), or none. A question that leaves some
             out is answered by every known fact that says at least as much, and where the filter is
-            `exact` or `train-only`, those answers do not compete.
+            neither `none` nor `ignore-qualifiers`, those answers do not compete.
         unseen: Whether facts with an entity that no training fact holds are asked, or skipped and
             counted.
     """

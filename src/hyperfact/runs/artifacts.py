@@ -30,7 +30,7 @@ from hyperfact.graph.ragged import Array
 from hyperfact.system.lock import LOCK_FILES
 from hyperfact.system.reading import check_name, parse_json, read_checked, read_inside
 from hyperfact.system.tables import write_table
-from hyperfact.system.writing import remove_leftovers, sha256, write_atomically
+from hyperfact.system.writing import remove_leftovers, sha256, sync_folder, write_atomically
 
 if TYPE_CHECKING:  # torch takes a second to import, which a look at a run should not pay
     from torch import Tensor, nn
@@ -59,6 +59,7 @@ class RunWriter:
         self.refuse_used()
         try:
             path.mkdir(parents=True, exist_ok=True)
+            sync_folder(path.parent)
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror}") from error
 

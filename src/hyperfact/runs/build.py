@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -29,9 +29,12 @@ from hyperfact.models.unseen import Unseen
 from hyperfact.runs.extensions import TABLES
 from hyperfact.system.memory import keep_freed_memory
 from hyperfact.training.events import Event, Hold
-from hyperfact.training.objective import make_objective
+from hyperfact.training.objectives import make_objective
 from hyperfact.training.trainer import Trainer
 from hyperfact.transforms import TRANSFORMS, transform
+
+#: How validation facts are ranked where an epoch or a setting is chosen by them.
+CHOICE = Policy(filter="train+valid")
 
 
 def resolve(config: ExperimentConfig) -> ExperimentConfig:
@@ -185,9 +188,14 @@ def precision_of(config: ExperimentConfig) -> Precision:
     return wanted
 
 
-def policy_of(config: ExperimentConfig) -> Policy:
-    """How the configuration wants answers to be ranked."""
-    return Policy(**config.evaluation.model_dump(exclude={"batch_size", "chunk"}))
+def policy_of(config: ExperimentConfig, split: str = "test") -> Policy:
+    """How the configuration wants answers of a split to be ranked.
+
+    Whatever is chosen is chosen by validation facts; test facts do not help to filter them.
+    """
+    policy = Policy(**config.evaluation.model_dump(exclude={"batch_size", "chunk"}))
+    chooses = split == "valid" and policy.filter == "exact"
+    return replace(policy, filter=CHOICE.filter) if chooses else policy
 
 
 def limits_of(config: ExperimentConfig) -> Limits:
@@ -214,13 +222,14 @@ class Setup:
     def events(self, hold: Hold = nullcontext) -> Iterator[Event]:
         """Train from where the state is, choosing by validation MRR."""
         valid = self.valid
-        validate = None if valid is None else lambda: self.mrr(valid)
+        validate = None if valid is None else lambda: self.mrr(valid, CHOICE)
         return self.trainer.run(validate=validate, hold=hold)
 
-    def mrr(self, facts: HKG) -> float:
-        """Of these facts with the weights of now, under the policy that every choice is made by."""
+    def mrr(self, facts: HKG, policy: Policy) -> float:
+        """Of these facts with the weights of now, of the slots that the decoder can fill."""
         limits, decoder = limits_of(self.config), self.model.decoder
-        policy = Policy(slots="all" if decoder.fills_values(decoder.settings) else "so")
+        if policy.slots == "all" and not decoder.fills_values(decoder.settings):
+            policy = replace(policy, slots="so")
         return evaluate(self.model, facts, self.known, policy=policy, limits=limits).metrics.mrr
 
 

@@ -1,6 +1,7 @@
 """Where a run comes from, and what must be the same for it to go on to the same bits."""
 
 import hashlib
+import json
 import platform
 from collections.abc import Container, Iterator, Mapping
 from importlib.metadata import version
@@ -45,6 +46,16 @@ def deciding(config: ExperimentConfig, *, exclude_defaults: bool = False) -> dic
     if exclude_defaults and objective.get("negatives") == 0:  # written out or not, it is the same
         del objective["negatives"]
     return dump if objective else {k: v for k, v in dump.items() if k != "objective"}
+
+
+def fingerprint(config: ExperimentConfig) -> str:
+    """SHA-256 of everything that decides figures.
+
+    Settings at their defaults are left out, so that a new one orphans no result; a default that
+    changes must be written into the recipes.
+    """
+    dump = deciding(config, exclude_defaults=True)
+    return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()
 
 
 def passport(

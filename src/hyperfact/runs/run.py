@@ -69,7 +69,7 @@ def evaluate_split(
     known: Background | None = None,
     alone: bool = False,
 ) -> Evaluation:
-    """Rank a split of the run's data; filters use every split.
+    """Rank a split of the run's data; filters use every split, but of valid not test.
 
     Args:
         run: Trained.
@@ -80,7 +80,7 @@ def evaluate_split(
     """
     facts = asked_facts(run.splits, split)
     known = known or background_of(run)
-    policy, limits = policy or policy_of(run.config), limits_of(run.config)
+    policy, limits = policy or policy_of(run.config, split), limits_of(run.config)
     with evaluating(run.model):
         score = scorer_of(run.model, run.model.encode())
         found = rank_with(score, facts, known, policy=policy, limits=limits)

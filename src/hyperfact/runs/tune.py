@@ -26,7 +26,7 @@ SPACES: Mapping[str, Space] = {
     "paper": {
         "training.batch_size": (64, 128),
         "optimizer.lr": (0.0001, 0.0005, 0.001, 0.005),
-        "decoder.dropout": (0.1, 0.2, 0.3, 0.4, 0.5),
+        "decoder.query_dropout": (0.1, 0.2, 0.3, 0.4, 0.5),
         "encoder.layers": (1, 2, 3, 4),
         "encoder.alpha": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
     },

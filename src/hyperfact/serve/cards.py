@@ -20,6 +20,7 @@ _MEANINGS = {
     ("given", "none"): "a question gives no qualifier",
     ("filter", "exact"): "answers that other known facts make true do not compete",
     ("filter", "ignore-qualifiers"): "answers true under any qualifiers do not compete",
+    ("filter", "train+valid"): "answers of other known facts, test facts aside, do not compete",
     ("filter", "train-only"): "answers of training facts do not compete",
     ("filter", "none"): "all answers compete, also the true ones",
     ("ties", "realistic"): "among equal scores the answer gets the middle place",

@@ -82,7 +82,9 @@ class Checkpoints:
         content = bytes_of({name: t.detach().contiguous() for name, t in tensors.items()})
         name = f"{number:06}.safetensors"
         try:
-            self.folder.mkdir(exist_ok=True)
+            if not self.folder.is_dir():
+                self.folder.mkdir()
+                sync_folder(self.folder.parent)  # a folder whose name is lost is lost with all
             digest = write_atomically(self.folder / name, content)
             entry = {"sha256": digest, "bytes": len(content)}
             text = _document(

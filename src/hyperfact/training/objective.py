@@ -82,8 +82,9 @@ class AllEntities(Objective):
 
     For a query with the answers A: the mean over y in A of -log(e^phi(y) / sum_j e^phi(j)), j being
     all entities, or y and those not in A where other answers are masked. A query weighs as much as
-    it has answers, so that each fact counts once, as in the paper's loss; or each query counts
-    once. Smoothing spreads a share of the target over the same candidates.
+    it has answers, so that each fact counts once in every slot; or each query counts once. The
+    paper's equation 1 has one softmax for all slots of a fact instead: see `joint`. Smoothing
+    spreads a share of the target over the same candidates.
 
     With `partial` above 0 a share of the queries is asked with qualifiers left out; whoever answers
     such a query in any training fact that agrees with it is one of its answers.
@@ -182,6 +183,8 @@ def sampled(
 class SampledNegatives(Objective):
     """One softmax over the fact and k corruptions of one slot, for each slot of each fact.
 
+    The paper's equation 1 has one for all slots of a fact instead: see `joint`.
+
     With `partial` above 0 a share of the facts is asked about with qualifiers left out.
     """
 
@@ -199,6 +202,19 @@ class SampledNegatives(Objective):
         self, model: TransEQ, items: Array, z: Representations, generator: torch.Generator | None
     ) -> Tensor:
         """The summed loss of these (fact, slot) pairs."""
+        scores = self.scores(model, items, z, generator)
+        losses = torch.logsumexp(scores, dim=1) - scores[:, 0]
+        if self.settings.label_smoothing:
+            live = ~torch.isneginf(scores)
+            mean = torch.where(live, scores, 0.0).sum(dim=1) / live.sum(dim=1)
+            even = torch.logsumexp(scores, dim=1) - mean
+            losses = torch.lerp(losses, even, self.settings.label_smoothing)
+        return losses.sum()
+
+    def scores(
+        self, model: TransEQ, items: Array, z: Representations, generator: torch.Generator | None
+    ) -> Tensor:  # (items, 1 + k)
+        """Of the answers, then of drawn negatives, -inf for those that may not be used."""
         asked = self.leave_out(items, generator)
         facts, slots = self.batch(items, asked)
         facts = model.withhold(facts, generator)
@@ -208,14 +224,7 @@ class SampledNegatives(Objective):
         scores = model.decoder.score_candidates(
             facts, slots, z, candidates=candidates, generator=generator
         )
-        scores = torch.cat([scores[:, :1], scores[:, 1:].masked_fill(~usable, float("-inf"))], 1)
-        losses = torch.logsumexp(scores, dim=1) - scores[:, 0]
-        if self.settings.label_smoothing:
-            live = torch.cat([torch.ones_like(usable[:, :1]), usable], dim=1)
-            mean = torch.where(live, scores, 0.0).sum(dim=1) / live.sum(dim=1)
-            even = torch.logsumexp(scores, dim=1) - mean
-            losses = torch.lerp(losses, even, self.settings.label_smoothing)
-        return losses.sum()
+        return torch.cat([scores[:, :1], scores[:, 1:].masked_fill(~usable, float("-inf"))], 1)
 
     def draw(
         self,
@@ -257,9 +266,3 @@ class SampledNegatives(Objective):
 def asked_rows(queries: Queries, *, values: bool) -> Array:
     """Rows of the queries that are asked: all, or those for subjects and objects."""
     return np.arange(len(queries)) if values else np.flatnonzero(queries.slot < 2)
-
-
-def make_objective(train: HKG, settings: ObjectiveConfig, *, values: bool = True) -> Objective:
-    """The objective that the settings ask for."""
-    kind = SampledNegatives if settings.negatives else AllEntities
-    return kind(train, settings, values=values)

@@ -62,7 +62,7 @@ def test_train_then_evaluate(
     )
     assert code == 0
     assert (
-        "protocol: slots so, qualifiers given all, filter exact, ties pessimistic, 12 candidates"
+        "protocol: slots so, qualifiers given all, filter train+valid, ties pessimistic, 12 candid"
         in text
     )
     code, _, error = call(capsys, "train", "--dataset", dataset, *SMALL, "--out", out)

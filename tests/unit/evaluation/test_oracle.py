@@ -20,7 +20,7 @@ from hyperfact.graph.ragged import Ids, Places, Table, offsets_of, owners_of
 from hyperfact.kernels.rivals import RankCounts, count_rivals
 from tests.support.oracle import Case, count, random_splits, scorer
 
-FILTERS = ("exact", "ignore-qualifiers", "train-only", "none")
+FILTERS = ("exact", "ignore-qualifiers", "train+valid", "train-only", "none")
 SLOTS = ("all", "all", "so", "subject", "object", "value")
 SHARD = 1250
 

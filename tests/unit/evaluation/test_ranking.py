@@ -237,6 +237,7 @@ def small() -> Splits:
         (Policy(), [7, 6, 7, 6, 7]),  # c answers with the same qualifier; a is a subject of b
         (Policy(filter="none"), [7] * 5),
         (Policy(filter="train-only"), [7, 6, 7, 6, 7]),
+        (Policy(filter="train+valid"), [7, 6, 7, 6, 7]),
         (Policy(filter="ignore-qualifiers"), [7, 5, 7, 6, 7]),  # b answers without qualifier
         (Policy(candidates="seen-so"), [5, 4, 6, 4, 5]),  # d and g never; d as its own answer
         (Policy(unseen="skip"), [7, 6, 7]),
@@ -261,6 +262,11 @@ def test_a_policy_is_checked() -> None:
     for policy in (Policy(filter="train-only"), Policy(unseen="skip")):
         with pytest.raises(UserError, match="needs the training facts"):
             rank_with(constant, splits.test, KnownAnswers.build(splits.all), policy=policy)
+    with pytest.raises(UserError, match="needs to know the splits"):
+        rank_with(
+            *(constant, splits.test, KnownAnswers.build(splits.all)),
+            policy=Policy(filter="train+valid"),
+        )
 
 
 # -- what must always hold ------------------------------------------------------------------------

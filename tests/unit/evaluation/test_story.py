@@ -29,7 +29,7 @@ from hyperfact.runs import artifacts
 from hyperfact.runs.experiment import run
 from hyperfact.runs.run import Run, evaluate_split, open_run, save
 from hyperfact.system.tables import read_table
-from hyperfact.training.objective import make_objective
+from hyperfact.training.objectives import make_objective
 from hyperfact.training.trainer import Trainer
 from tests.support.models import model_of, random_facts
 

@@ -18,7 +18,7 @@ from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import KnownAnswers
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
-from hyperfact.training.objective import make_objective
+from hyperfact.training.objectives import make_objective
 from hyperfact.training.trainer import Trainer
 from tests.support.models import ENCODER_FORMS, model_of, random_facts
 

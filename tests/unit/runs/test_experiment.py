@@ -11,15 +11,17 @@ import torch
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError, DataError, UserError
-from hyperfact.evaluation import evaluate
+from hyperfact.evaluation import Policy, evaluate
 from hyperfact.graph.facts import Derived, Fact, Literal, Vocabulary
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.kg import KG, Kind
 from hyperfact.graph.queries import KnownAnswers
 from hyperfact.models.decoders import DECODERS
 from hyperfact.runs import artifacts
 from hyperfact.runs.experiment import run
 from hyperfact.runs.run import Run, evaluate_split, open_run, representations
 from hyperfact.training.events import Epoch
+from hyperfact.transforms import transform
 from tests.support.models import PACE, PAIRS, TRANSLATING, config_of, random_facts
 
 
@@ -108,17 +110,89 @@ def test_valid_and_test_facts_do_not_touch_the_weights() -> None:
         assert weights_hash(watched) == never
 
 
-def test_the_encoder_sees_training_facts_only() -> None:
+def test_test_facts_do_not_move_what_is_chosen() -> None:
+    """Other test facts over the same names: the same validation figures, epoch and weights."""
+    one = splits_of()
+    parts = {**one.parts, "test": facts_around(one.valid)}
+    other = Splits(parts, "toy")
+    config = small(training={"epochs": 6, "validate_every": 1}, optimizer={"lr": 0.05})
+    first, second = run(config, splits=one), run(config, splits=other)
+    logs = [[epoch.valid_mrr for epoch in result.epochs] for result in (first, second)]
+    assert logs[0] == logs[1]
+    assert weights_hash(first) == weights_hash(second)
+    assert first.results["valid"].policy.filter == "train+valid"
+    assert first.results["valid"].metrics == second.results["valid"].metrics
+    assert first.results["test"].policy.filter == "exact"
+    everyone = [evaluate_split(r, "valid", policy=Policy()).metrics for r in (first, second)]
+    assert everyone[0] != everyone[1]  # filtered with test facts, figures would differ
+
+
+def facts_around(facts: HKG) -> HKG:
+    """Facts that answer the same queries otherwise: every fact with each object."""
+    names = facts.entities
+    found = {Fact(f.subject, f.relation, name, f.qualifiers) for f in facts for name in names}
+    return HKG.from_facts(
+        sorted(found - set(facts), key=repr), entities=names, relations=facts.relations
+    )
+
+
+@pytest.mark.parametrize("mode", ["compact", "literal", "paper-text"])
+@pytest.mark.parametrize("encoder", ["compgcn", "rgcn"])
+def test_the_encoder_sees_training_facts_only(encoder: str, mode: str) -> None:
+    """Base edges, mediators, and every qualifier on them are those of training facts."""
     splits = splits_of()
-    result = run(small(encoder={"name": "compgcn"}), splits=splits)
-    graph = result.model.graph
-    assert graph.num_mediators <= len(splits.train)
+    config = small(encoder={"name": encoder}, graph={"mode": mode}, training={"epochs": 1})
+    graph = run(config, splits=splits).model.graph
     assert len(graph.provenance.offsets) - 1 == len(splits.train)
-    pairs = {(f.subject, f.relation, f.object) for f in splits.train}
-    base = graph.kind == 0
-    names = graph.entities, graph.relations
-    edges = zip(graph.source[base], graph.relation[base], graph.target[base], strict=True)
-    assert {(names[0][s], names[1][r], names[0][t]) for s, r, t in edges} <= pairs
+    triples, stars = said_by(graph)
+    assert triples == {(f.subject, f.relation, f.object) for f in splits.train}
+    wanted = {star_of(f) for f in splits.train if f.qualifiers or mode == "literal"}
+    bare = {star_of(f) for f in splits.train if not f.qualifiers}
+    assert wanted <= set(stars) <= wanted | bare  # compact: twins of qualified facts have one too
+    assert len(stars) == len(set(stars)) == graph.num_mediators
+
+
+@pytest.mark.parametrize("name", ["valid", "test"])
+def test_the_check_sees_a_qualifier_of_another_split(name: str) -> None:
+    """A fact whose primary triple training has too leaves its mediator and its qualifiers."""
+    splits = splits_of()
+    seen = splits.train[0:1]
+    fact = next(iter(seen))
+    stranger = next(f for f in splits[name] if f.qualifiers)
+    leaked = Fact(fact.subject, fact.relation, fact.object, stranger.qualifiers)
+    facts = HKG.from_facts(
+        [*splits.train, leaked], entities=splits.entities, relations=splits.relations
+    )
+    triples, stars = said_by(transform(facts))
+    assert triples == {(f.subject, f.relation, f.object) for f in splits.train}
+    assert set(stars) - {star_of(f) for f in splits.train} == {star_of(leaked)}
+
+
+Star = frozenset[tuple[str, str, str]]  # kind, relation and entity of each edge of a mediator
+
+
+def star_of(fact: Fact) -> Star:
+    """The edges of the mediator that stands for a fact."""
+    ends = {
+        ("SUB", str(fact.relation), str(fact.subject)),
+        ("OBJ", str(fact.relation), str(fact.object)),
+    }
+    return frozenset(ends | {("QUALIFIER", str(a), str(v)) for a, v in fact.qualifiers})
+
+
+def said_by(graph: KG) -> tuple[set[tuple[str, str, str]], list[Star]]:
+    """All that a graph says, by name: its base edges, and the edges of each mediator."""
+    triples: set[tuple[str, str, str]] = set()
+    stars: dict[int, set[tuple[str, str, str]]] = {}
+    columns = zip(graph.source, graph.relation, graph.target, graph.kind, strict=True)
+    for source, relation, target, kind in columns:
+        name, entity = str(graph.relations[relation]), str(graph.entities[target])
+        if kind == Kind.BASE:
+            triples.add((str(graph.entities[source]), name, entity))
+        else:
+            assert source >= graph.num_entities
+            stars.setdefault(int(source), set()).add((Kind(kind).name, name, entity))
+    return triples, [frozenset(star) for star in stars.values()]
 
 
 def test_training_on_valid_too_must_be_asked_for_and_is_recorded() -> None:

@@ -10,11 +10,14 @@ import pytest
 
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG
+from hyperfact.runs.build import resolve
+from hyperfact.runs.configurations import read_config
 from hyperfact.runs.studies import STUDIES, Cell, Cells, Plan, Workspace, plots
 from hyperfact.runs.studies.paper import reported, rows_of
 from hyperfact.runs.studies.recipes import recipe
 from hyperfact.runs.studies.result_tables import summary
 from hyperfact.runs.studies.tsne import purity, sample
+from hyperfact.runs.tune import SPACES, usable
 from hyperfact.training.events import Event
 from tests.support.runs import league
 
@@ -126,6 +129,7 @@ def test_a_result_tells_its_data_and_its_machine(tmp_path: Path) -> None:
     stored = json.loads((tmp_path / "cells" / "FB-AUTO-0.0-0.json").read_text())
     assert stored["data"]["train"] == league().train.fingerprint
     assert stored["machine"]["threads"] >= 1
+    assert stored["machine"]["precision"] in ("float32", "bfloat16")
     assert stored["machine"]["versions"]["torch"]
 
 
@@ -189,6 +193,49 @@ def test_a_recipe_keeps_its_settings_or_is_replaced_where_the_component_is() -> 
     assert other.training.seed == 7
     with pytest.raises(UserError, match="no recipe for Nowhere"):
         recipe("Nowhere", {})
+
+
+def test_the_last_row_of_departures_is_the_recipe_of_the_paper() -> None:
+    cells = {cell.row: cell for cell in STUDIES["deviations"].cells(Plan("full", ("FB-AUTO",)))}  # type: ignore[attr-defined]
+    assert list(cells)[-1] == "all taken back"
+    assert cells["all taken back"].config == read_config(Path("fb_auto_paper"))
+    adam = cells["Adam"].config.optimizer
+    assert (adam.name, adam.weight_decay) == ("adam", 0.0)
+    assert adam.lr_decay == cells["recipe"].config.optimizer.lr_decay  # nothing else changes
+
+
+@pytest.mark.parametrize("name", ["fb_auto_paper", "jf17k_paper"])
+def test_a_recipe_is_the_letter_of_the_paper(name: str) -> None:
+    """Whatever its section on implementation and equation 1 say; the grid where they give one."""
+    config, grid = resolve(read_config(Path(name))), SPACES["paper"]
+    encoder, decoder = config.encoder.options, config.decoder.options
+    assert (config.encoder.name, config.decoder.name) == ("compgcn", "mdistmult")
+    assert config.training.dim == 200
+    assert config.training.patience > 0
+    assert config.training.average == 0
+    assert (encoder["composition"], encoder["normaliser"]) == ("rotate", "published")
+    assert (encoder["residual"], encoder["batch_norm"]) == (False, True)
+    assert encoder["activation"] == "tanh"
+    assert (decoder["turn"], decoder["coordinate_dropout"], decoder["limit"]) == ("none", 0, 0)
+    assert (config.graph.mode, config.graph.unseen) == ("paper-text", "own")
+    assert config.objective.joint
+    assert config.objective.negatives
+    assert config.optimizer.name == "adam"
+    assert (config.optimizer.lr_decay, config.optimizer.weight_decay) == (1.0, 0.0)
+    tree = config.model_dump()
+    for setting, values in usable(grid, config).items():
+        section, _, key = setting.partition(".")
+        assert tree[section][key] in values, setting
+    assert usable(grid, config).keys() == grid.keys()
+
+
+def test_a_benchmark_without_the_letter_of_the_paper_goes_without_the_row() -> None:
+    main = STUDIES["main"]
+    rows = [cell.row for cell in main.cells(Plan("full", ("WD50K",), seeds=1))]  # type: ignore[attr-defined]
+    assert rows == ["TransEQ", "m-DistMult", "HypE", "m-TransH"]
+    with pytest.raises(UserError, match="no recipe for WD50K"):
+        main.cells(Plan("full", ("WD50K",), rows=("TransEQ by the paper's text",)))  # type: ignore[attr-defined]
+    assert reported("main", "FB-AUTO", "TransEQ by the paper's text")["mrr"] == 0.870
 
 
 def test_purity_is_one_for_clusters_and_about_chance_without() -> None:

@@ -8,7 +8,7 @@ import torch
 from hyperfact.config import ObjectiveConfig, OptimizerConfig, TrainingConfig
 from hyperfact.training.averaging import Average, snapshot
 from hyperfact.training.events import Report
-from hyperfact.training.objective import make_objective
+from hyperfact.training.objectives import make_objective
 from hyperfact.training.trainer import Trainer
 from tests.support.models import model_of, random_facts
 

@@ -9,23 +9,21 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact.config import ObjectiveConfig
+from hyperfact.config import ExperimentConfig, ObjectiveConfig
 from hyperfact.errors import ConfigError
+from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.partial import AgreeingAnswers
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.kernels.reference import softmax_loss
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
-from hyperfact.models.decoders.decoder import LinearForm
+from hyperfact.models.decoders.decoder import LinearForm, put
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
-from hyperfact.training.objective import (
-    AllEntities,
-    SampledNegatives,
-    make_objective,
-    sampled,
-)
+from hyperfact.training.joint import JointSoftmax
+from hyperfact.training.objective import AllEntities, SampledNegatives, sampled
+from hyperfact.training.objectives import make_objective
 from tests.support.models import model_of, random_facts, toy
 
 
@@ -218,6 +216,9 @@ def test_negatives_are_uniform_over_the_allowed() -> None:
 def test_settings_choose_the_objective() -> None:
     assert isinstance(make_objective(toy(), ObjectiveConfig()), AllEntities)
     assert isinstance(make_objective(toy(), ObjectiveConfig(negatives=5)), SampledNegatives)
+    for negatives in (0, 5):
+        settings = ObjectiveConfig(joint=True, negatives=negatives)
+        assert isinstance(make_objective(toy(), settings), JointSoftmax)
 
 
 def test_partial_queries_are_answered_by_all_facts_that_agree() -> None:
@@ -283,3 +284,78 @@ def test_a_decoder_without_values_is_asked_for_subjects_and_objects_of_bare_fact
     assert np.isin(np.arange(len(graph)), objective.facts_of(items)).all()
     model = model_of(graph)
     assert objective.loss(model, items, model.encode(), None).isfinite()
+
+
+def naive_joint(
+    model: TransEQ, z: Representations, graph: HKG, row: int, rivals: list[tuple[int, int]]
+) -> float:
+    """Equation 1: -log of the share of a fact among itself and its (slot, entity) corruptions."""
+    facts = FactBatch.of(graph, np.array([row]))
+    every = [torch.tensor([slot]) for slot in range(int(graph.arity[row]))]
+
+    def phi(slot: torch.Tensor, changed: FactBatch) -> float:
+        return float(model.decoder.score(changed, slot, z).detach())
+
+    fact = sum(phi(slot, facts) for slot in every) / len(every)
+    masses = [math.exp(phi(every[slot], put(facts, every[slot], e))) for slot, e in rivals]
+    return -math.log(math.exp(fact) / (math.exp(fact) + sum(masses)))
+
+
+@pytest.mark.parametrize("decoder", ["mdistmult", "mtransh", "transformer"])
+def test_joint_is_equation_1_over_every_other_entity(decoder: str) -> None:
+    graph = random_facts(12, entities=5)
+    options = {} if decoder == "mtransh" else {"dropout": 0.0}
+    model = model_of(graph, decoder={"name": decoder, **options}, precision="float64")
+    objective, z = JointSoftmax(graph, ObjectiveConfig(joint=True)), model.encode()
+    assert len(objective) == len(graph)
+    total = 0.0
+    for row in range(len(graph)):
+        true = FactBatch.of(graph, np.array([row])).entities[0].tolist()
+        slots = range(int(graph.arity[row]))
+        rivals = [(slot, e) for slot in slots for e in range(5) if e != true[slot]]
+        total += naive_joint(model, z, graph, row, rivals)
+    loss = objective.loss(model, np.arange(len(objective)), z, None)
+    assert float(loss.detach()) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_joint_is_equation_1_over_k_negatives_of_each_slot(filtered: bool) -> None:
+    """Facts in any order; with few entities some negatives may not be used."""
+    names = [f"e{i}" for i in range(4)]
+    several = [Fact("e0", "r", name) for name in names]
+    others = [Fact("e1", "r", "e0", (("a", "e2"), ("a", "e3"))), Fact("e3", "p", "e3")]
+    graph = HKG.from_facts([*several, *others], entities=names)
+    model = model_of(graph, decoder={"name": "mdistmult", "dropout": 0.0}, precision="float64")
+    settings = ObjectiveConfig(joint=True, negatives=3, filter_negatives=filtered)
+    objective, z = JointSoftmax(graph, settings), model.encode()
+    items = np.random.default_rng(0).permutation(len(graph))
+    found = objective.loss(model, items, z, torch.Generator().manual_seed(1))
+    slots = [(int(row), slot) for row in items for slot in range(int(graph.arity[row]))]
+    places = np.array([int(graph.arity[:row].sum()) + slot for row, slot in slots])
+    single = SampledNegatives(graph, settings)
+    drawn, usable = single.draw(places, torch.Generator().manual_seed(1))
+    assert bool(usable.all()) != filtered
+    total = 0.0
+    for row in items:
+        mine = [at for at, (fact, _) in enumerate(slots) if fact == row]
+        rivals = [(slots[at][1], e) for at in mine for e in drawn[at][usable[at]].tolist()]
+        total += naive_joint(model, z, graph, int(row), rivals)
+    assert float(found.detach()) == pytest.approx(total)
+
+
+def test_joint_has_gradients_also_where_no_negative_may_be_used() -> None:
+    graph = HKG.from_facts([Fact("a", "r", "a"), Fact("a", "r", "b"), Fact("b", "r", "a")])
+    model = model_of(graph, decoder={"name": "mdistmult", "dropout": 0.0}, precision="float64")
+    settings = ObjectiveConfig(joint=True, negatives=2, filter_negatives=True)
+    objective = JointSoftmax(graph, settings)
+    loss = objective.loss(model, np.arange(3), model.encode(), torch.Generator().manual_seed(0))
+    loss.backward()  # type: ignore[no-untyped-call]
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    assert all(bool(torch.isfinite(g).all()) for g in gradients)
+    assert any(bool(g.any()) for g in gradients)
+
+
+@pytest.mark.parametrize("setting", ["label_smoothing", "partial", "share"])
+def test_joint_refuses_what_it_would_ignore(setting: str) -> None:
+    with pytest.raises(ConfigError, match=rf"objective\.{setting}.* joint = false"):
+        ExperimentConfig.from_dict({"objective": {"joint": True, setting: 0.5}})

@@ -74,18 +74,24 @@ def _lines(title: str, primary: Callable[[str, str, str], _Row]) -> Callable[[HK
         relations = plain_names(graph.relations, forbidden="", title=title)
         for s, r, o, pairs in labelled_rows(graph, entities, relations):
             row = primary(s, r, o)
+            _refuse_taken(r, {_COUNT} & row.keys(), title, r)
             taken = {*row, _COUNT}
             row[_COUNT] = 2 + len(pairs)
             for key, value in pairs:
-                if key in taken:
-                    raise NotWritableError(
-                        f"{title} cannot hold the attribute {key!r} in a fact of {r!r}: "
-                        "the key is taken; jsonl and parquet hold every fact"
-                    )
+                _refuse_taken(key, taken & {key}, title, r)
                 row.setdefault(key, []).append(value)
             yield json.dumps(row, ensure_ascii=False)
 
     return lines
+
+
+def _refuse_taken(name: str, clash: set[str], title: str, relation: str) -> None:
+    """A key that says something else already would be read back as that."""
+    if clash:
+        raise NotWritableError(
+            f"{title} cannot hold the name {name!r} in a fact of {relation!r}: "
+            "the key is taken; jsonl and parquet hold every fact"
+        )
 
 
 def _has(keys: Sequence[str]) -> Callable[[Source], bool]:

@@ -6,9 +6,9 @@ from typing import Literal
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn import functional
 
 from hyperfact.graph.kg import KG
+from hyperfact.models.encoders.batch_norm import batch_norm
 from hyperfact.models.encoders.encoder import EncoderSettings, table
 from hyperfact.models.encoders.mediators import MediatorInput
 from hyperfact.models.graph_pass import GraphPass
@@ -84,7 +84,7 @@ class Update(nn.Module):
     ) -> Tensor:  # (rows, kept)
         """New vectors of the first nodes from their messages and old vectors."""
         messages = messages.to(h.dtype)  # products may come in bfloat16
-        update = messages if self.norm is None else _normed(self.norm, messages, step)
+        update = messages if self.norm is None else batch_norm(self.norm, messages, step)
         update = activate(update, self.activation)
         if self.gate is not None:
             update = torch.addcmul(step.columns(h), update, step.columns(self.gate))
@@ -116,20 +116,3 @@ def activate(x: Tensor, activation: Activation) -> Tensor:
     if activation == "identity":
         return x
     return torch.tanh(x) if activation == "tanh" else torch.relu(x)
-
-
-def _normed(norm: nn.BatchNorm1d, x: Tensor, step: GraphPass) -> Tensor:
-    """Normalised over the rows; of coordinates that are left out nothing changes."""
-    if step.coordinates is None:
-        whole: Tensor = norm(x)
-        return whole
-    assert norm.running_mean is not None
-    assert norm.running_var is not None
-    assert norm.momentum is not None
-    mean, var = step.columns(norm.running_mean), step.columns(norm.running_var)
-    weight, bias = (None if p is None else step.columns(p) for p in (norm.weight, norm.bias))
-    part = functional.batch_norm(x, mean, var, weight, bias, norm.training, norm.momentum, norm.eps)
-    if norm.training:
-        norm.running_mean.index_copy_(0, step.coordinates, mean)
-        norm.running_var.index_copy_(0, step.coordinates, var)
-    return part

@@ -1,4 +1,4 @@
-"""Studies: every table and figure of the TransEQ paper, done again with one command each.
+"""Studies: the tables and figures of the TransEQ paper, done again with one command each.
 
 Order: cells, paper, recipes, plots, result_tables, study, complexity_study, trainings, tsne.
 """

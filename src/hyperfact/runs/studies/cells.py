@@ -1,6 +1,5 @@
 """A cell of a study: one training, whose result is stored once and never trained twice."""
 
-import hashlib
 import json
 import platform
 import re
@@ -15,11 +14,13 @@ import torch
 from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UserError
+from hyperfact.evaluation import Policy
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs.artifacts import MANIFEST, read_config
 from hyperfact.runs.build import set_up
 from hyperfact.runs.experiment import resume, run, train_and_test
-from hyperfact.runs.provenance import deciding, processor, versions
+from hyperfact.runs.looks import note_looks
+from hyperfact.runs.provenance import fingerprint, processor, versions
 from hyperfact.runs.run import Run, open_run
 from hyperfact.system.memory import forget_peak, peak_memory
 from hyperfact.system.writing import write_atomically
@@ -49,13 +50,8 @@ class Cell:
 
     @property
     def fingerprint(self) -> str:
-        """Of everything that decides its figures; a look at test facts on the way does not.
-
-        Settings at their defaults are left out, so that a new one orphans no result; a default that
-        changes must be written into the recipes.
-        """
-        dump = deciding(self.config, exclude_defaults=True)
-        return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()
+        """Of everything that decides its figures; a look at test facts on the way does not."""
+        return fingerprint(self.config)
 
 
 @dataclass(frozen=True)
@@ -135,6 +131,10 @@ class Cells:
         """Train it, or go on with its training, and store the result."""
         forget_peak()
         outcome = self._traced(cell, watch) if cell.curve else self._plain(cell, watch)
+        if outcome.test is not None:
+            looks = 1 + sum("test" in point for point in outcome.curve)
+            run, ranks = self.run_folder(cell.name), outcome.test["ranks"]
+            note_looks(run, cell.config, "reproduce", queries=ranks, looks=looks)
         return self._store(cell, outcome)
 
     def _store(self, cell: Cell, outcome: Outcome) -> Outcome:
@@ -175,7 +175,7 @@ class Cells:
             watch(event)
             if isinstance(event, Epoch) and event.valid_mrr is not None:
                 with setup.trainer.averaged():
-                    tested.append(setup.mrr(splits["test"]))
+                    tested.append(setup.mrr(splits["test"], Policy()))
 
         splits = self.splits(cell.config)
         setup = set_up(cell.config, splits)
@@ -212,6 +212,7 @@ def outcome_of(cell: Cell, splits: Splits, result: Run, tested: list[float]) -> 
             "processor": processor(),
             "system": platform.system(),
             "threads": torch.get_num_threads(),
+            "precision": result.model.precision,  # what `auto` was here
             "versions": versions(),
         },
     )

@@ -16,8 +16,11 @@ def _figures() -> dict[tuple[str, str, str], dict[str, float]]:
 
 
 def reported(study: str, dataset: str, row: str) -> dict[str, float]:
-    """Metrics of a row of a table of the paper; empty where it has none."""
-    return dict(_figures().get((study, dataset, row), {}))
+    """Metrics of a row of a table of the paper; empty where it has none.
+
+    A row of ours may add to the paper's name by what settings it was trained.
+    """
+    return dict(_figures().get((study, dataset, row.partition(" by ")[0]), {}))
 
 
 def rows_of(study: str, dataset: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The recipe of a benchmark: the committed settings from which studies vary one thing."""
+"""The recipes of a benchmark: the committed settings from which studies vary one thing."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -12,21 +12,31 @@ from hyperfact.runs.configurations import recipes
 
 Changes = Mapping[str, Mapping[str, Any]]  # settings by section
 
-_ENDING = "_compgcn_mdistmult"
+OURS, PAPER = "compgcn_mdistmult", "paper"  # what recipes are called after their benchmark
+_COMPONENTS = ("encoder", "decoder")
 
 
-def recipe(dataset: str, changes: Changes, overrides: Sequence[str] = ()) -> ExperimentConfig:
-    """CompGCN and m-DistMult on a benchmark, with changes of sections, then dotted overrides.
+def recipe(
+    dataset: str, changes: Changes, overrides: Sequence[str] = (), *, base: str = OURS
+) -> ExperimentConfig:
+    """A recipe of a benchmark, with changes of sections, then dotted overrides.
 
-    A section that names another component is replaced as a whole, for options differ; None takes
+    An encoder or decoder that is named anew is replaced as a whole, for options differ; None takes
     a setting out.
+
+    Args:
+        dataset: The benchmark.
+        changes: Settings by section.
+        overrides: Settings as the command line gives them.
+        base: Which recipe: `OURS`, or `PAPER` for the letter of the paper.
 
     Raises:
         UserError: There is no recipe for it.
     """
-    tree = tomllib.loads(_file(dataset).read_text(encoding="utf-8"))
+    tree = tomllib.loads(_file(dataset, base).read_text(encoding="utf-8"))
     for section, values in changes.items():
-        kept = {} if "name" in values else tree.get(section, {})
+        is_replaced = section in _COMPONENTS and "name" in values
+        kept = {} if is_replaced else tree.get(section, {})
         merged = {**kept, **values}
         tree[section] = {name: value for name, value in merged.items() if value is not None}
     for change in overrides:
@@ -34,9 +44,18 @@ def recipe(dataset: str, changes: Changes, overrides: Sequence[str] = ()) -> Exp
     return ExperimentConfig.from_dict(tree)
 
 
-def _file(dataset: str) -> Traversable:
-    name = dataset.lower().replace("-", "_") + _ENDING
-    known = {recipe: file for recipe, file in recipes().items() if recipe.endswith(_ENDING)}
+def has_recipe(dataset: str, base: str) -> bool:
+    """Whether a benchmark has a recipe of this kind."""
+    return _name(dataset, base) in recipes()
+
+
+def _name(dataset: str, base: str) -> str:
+    return f"{dataset.lower().replace('-', '_')}_{base}"
+
+
+def _file(dataset: str, base: str) -> Traversable:
+    name = _name(dataset, base)
+    known = {recipe: file for recipe, file in recipes().items() if recipe.endswith(f"_{base}")}
     if name not in known:
         raise UserError(f"there is no recipe for {dataset}; there are {', '.join(known)}")
     return known[name]

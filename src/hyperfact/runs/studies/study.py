@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG
 from hyperfact.runs.studies.cells import Cell, Cells, Outcome
-from hyperfact.runs.studies.recipes import Changes, recipe
+from hyperfact.runs.studies.recipes import OURS, PAPER, Changes, has_recipe, recipe
 from hyperfact.runs.studies.result_tables import summary, to_csv, to_markdown
 from hyperfact.system.writing import write_atomically
 from hyperfact.training.events import Watch
@@ -91,10 +91,11 @@ class Trainings(Study):
     needs_curve: ClassVar[bool] = False
     most_seeds: ClassVar[int] = 3
     needs_runs: ClassVar[bool] = False  # the stored models, not only their figures
+    literal: ClassVar[tuple[str, ...]] = ()  # rows that start from the recipe of the paper's text
 
     @abstractmethod
     def variants(self) -> dict[str, Changes]:
-        """The rows, each with its changes of the dataset's recipe."""
+        """The rows, each with its changes of a recipe of the dataset."""
 
     @abstractmethod
     def picture(
@@ -103,14 +104,22 @@ class Trainings(Study):
         """An SVG."""
 
     def cells(self, plan: Plan) -> list[Cell]:
-        """Every training, row by row, a seed after the other."""
+        """Every training, row by row, a seed after the other.
+
+        Not every benchmark has a recipe of the paper's text; there the row is left out.
+        """
         seeds = range(plan.seeds or (1 if plan.budget == "quick" else self.most_seeds))
         return [
             self._cell(plan, dataset, row, seed, changes)
             for dataset in self.datasets_of(plan)
             for row, changes in self._rows(plan).items()
+            if plan.rows or row not in self.literal or has_recipe(dataset, PAPER)
             for seed in seeds
         ]
+
+    def _base(self, row: str) -> str:
+        """The recipe from which a row starts."""
+        return PAPER if row in self.literal else OURS
 
     def _rows(self, plan: Plan) -> dict[str, Changes]:
         """Those that are asked for, with their changes."""
@@ -122,7 +131,7 @@ class Trainings(Study):
 
     def _cell(self, plan: Plan, dataset: str, row: str, seed: int, changes: Changes) -> Cell:
         given = [*plan.epochs, f"training.seed={seed}", *plan.overrides]
-        config = recipe(dataset, changes, given)
+        config = recipe(dataset, changes, given, base=self._base(row))
         return Cell(row, dataset, seed, config, curve=self.needs_curve, budget=plan.told)
 
     def lines(

@@ -23,11 +23,13 @@ class Main(Trainings):
 
     name = "main"
     title = "Completion of hyper-relational facts"
+    literal = ("TransEQ by the paper's text",)
 
     def variants(self) -> dict[str, Changes]:
         """TransEQ, and decoders of the paper's table that need no encoder."""
         return {
             "TransEQ": {},
+            "TransEQ by the paper's text": {},
             "m-DistMult": _LOOKUP,
             "HypE": {**_LOOKUP, **_decoder("hype")},
             "m-TransH": {**_LOOKUP, **_decoder("mtransh")},
@@ -92,16 +94,22 @@ class EncoderDecoder(Main):
 
 
 class Deviations(Main):
-    """What each of our departures from the paper does: the recipe with one of them taken back."""
+    """What our departures from the paper do: the recipe with one of them taken back, then all.
+
+    A row tells what a setting does beside the other settings of the recipe, not what it is worth
+    alone: without residual the others may not be right.
+    """
 
     name = "deviations"
-    title = "Departures from the paper, one taken back at a time"
+    title = "Departures from the paper, one taken back at a time, then all"
     most_seeds = 1
+    literal = ("all taken back",)
 
     def variants(self) -> dict[str, Changes]:
-        """The recipe, then the paper's way or another in one respect."""
+        """The recipe, then the paper's way or another in one respect, then its text."""
         return {
             "recipe": {},
+            "d 200": {"training": {"dim": 200}},
             "normaliser published": {"encoder": {"normaliser": "published"}},
             "normaliser symmetric": {"encoder": {"normaliser": "symmetric"}},
             "other answers masked": {"objective": {"mask_others": True}},
@@ -110,10 +118,20 @@ class Deviations(Main):
             "unseen entities keep their own vector": {
                 "graph": {"unseen": "own", "strangers": None}
             },
+            "no strangers": {"graph": {"strangers": 0.0}},
+            "objects not turned": {"decoder": {"turn": "none"}},
+            "dropout .2 on the product, no coordinates dropped": {
+                "decoder": {"coordinate_dropout": 0.0, "query_dropout": 0.2}
+            },
+            "Adam": {"optimizer": {"name": "adam", "weight_decay": 0.0}},
+            "ten negatives of each slot": {"objective": {"negatives": 10}},
+            "one softmax for all slots": {"objective": {"joint": True}},
             "alpha .8": {"encoder": {"alpha": 0.8}},
+            "activation tanh": {"encoder": {"activation": "tanh"}},
             "no residual": {"encoder": {"residual": False, "gate": None}},
             "weights of the last step": {"training": {"average": 0.0}},
             "graph of the paper's text": {"graph": {"mode": "paper-text"}},
+            "all taken back": {},
         }
 
 
