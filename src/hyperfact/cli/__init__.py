@@ -1,7 +1,7 @@
 """The command line: each room of commands is a module; importing it adds them to the app.
 
 Order: visible, common, options, answers, data, env, progress, results, serve, signals, split, ask,
-audit, extend, models_list, graph, learn, demo, judge, reproduce, runs, tune.
+audit, extend, models_list, graph, learn, demo, judge, compare, reproduce, runs, tune.
 """
 
 from importlib import import_module
@@ -10,7 +10,20 @@ from hyperfact.cli.common import app, main
 
 #: Every module with commands. Adding a command: a function in one of them.
 ROOMS = (
-    *("data", "split", "env", "audit", "graph", "demo", "learn", "judge", "runs", "ask", "serve"),
+    *(
+        "data",
+        "split",
+        "env",
+        "audit",
+        "graph",
+        "demo",
+        "learn",
+        "judge",
+        "compare",
+        "runs",
+        "ask",
+        "serve",
+    ),
     *("reproduce", "tune", "models_list", "extend"),
 )
 for _room in ROOMS:

@@ -54,7 +54,7 @@ Literals = Annotated[
 ]
 
 
-def _check_run(path: Path) -> Path:
+def check_run(path: Path) -> Path:
     """What is not there is said before anything is loaded to open it."""
     if not path.exists():
         raise UserError(f"{path}: no such run directory")
@@ -63,7 +63,7 @@ def _check_run(path: Path) -> Path:
 
 RunPath = Annotated[
     Path,
-    typer.Argument(metavar="RUN", help="A run directory.", show_default=False, callback=_check_run),
+    typer.Argument(metavar="RUN", help="A run directory.", show_default=False, callback=check_run),
 ]
 _THREADS_A_CORE = 4  # at most; more only wait for each other
 

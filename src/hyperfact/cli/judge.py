@@ -1,9 +1,9 @@
-"""Commands on rankings: evaluate, compare, score-predictions."""
+"""Commands that rank: evaluate, score-predictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,19 +15,17 @@ from hyperfact.cli.common import (
     Threads,
     app,
     note,
-    print_json,
-    print_text,
     refuse_existing,
     set_threads,
 )
 from hyperfact.cli.data import Reading, labelled
 from hyperfact.cli.options import LabelFile, NamingCommand, grouped, with_code
-from hyperfact.cli.results import print_comparisons, report
+from hyperfact.cli.results import report
 from hyperfact.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
-    from hyperfact.evaluation import Comparison, Evaluation, Policy, Ranks
-    from hyperfact.graph.hkg import HKG, Splits
+    from hyperfact.evaluation import Evaluation, Policy
+    from hyperfact.graph.hkg import Splits
 
 Split = Annotated[str, typer.Option("--split", help="Which facts were asked about.")]
 TiesOption = Annotated[
@@ -116,42 +114,6 @@ def evaluate_(
     view.show(found, {"run": str(path), "split": split}, stored.splits)
 
 
-@app.command("compare", cls=NamingCommand)
-@with_code
-def compare_(
-    first: RunPath,
-    second: RunPath,
-    *,
-    split: Split = "test",
-    ties: TiesOption = None,
-    by: By = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Compare two runs query by query: the difference in MRR, how sure it is, who wins how often.
-
-    Reads the rank tables of both; a RUN may also be a rank table that `evaluate --ranks` wrote.
-
-    Example: `hyperfact compare runs/lookup runs/compgcn --by arity`
-    """
-    from hyperfact.evaluation import Policy, align, compare
-
-    (one, about), (two, other) = (_stored_ranks(path, split) for path in (first, second))
-    _refuse_unlike((first, about), (second, other))
-    policy = PolicyOptions(ties=ties).over(Policy(**about["policy"]))
-    one, two = align(one, two)
-    found = {"all": compare(one, two, ties=policy.ties)}
-    for name in by or []:
-        found |= _compare_slices(one, two, policy, _facts_of(first, split, data_dir), name)
-    if as_json:
-        slices = {name: c.as_dict() for name, c in found.items() if name != "all"}
-        runs = {"first_run": str(first), "second_run": str(second), "policy": asdict(policy)}
-        print_json({**runs, **found["all"].as_dict(), "slices": slices})
-    else:
-        print_comparisons(found, first, second)
-        print_text(f"\nprotocol: {policy.text(about['candidates'])}")
-
-
 @app.command("score-predictions", cls=NamingCommand)
 @grouped
 def score_predictions(
@@ -200,67 +162,3 @@ def _hits(text: str) -> Sequence[int]:
     if not all(word.isdigit() and int(word) > 0 for word in words):
         raise DataError(f"--hits takes whole numbers with commas, got {text!r}")
     return tuple(int(word) for word in words)
-
-
-def _stored_ranks(path: Path, split: str) -> "tuple[Ranks, dict[str, Any]]":
-    from hyperfact.evaluation import Ranks
-    from hyperfact.runs.artifacts import RANKS, read_manifest
-    from hyperfact.system.tables import read_table
-
-    file = path / RANKS.format(split=split) if path.is_dir() else path
-    if path.is_dir() and not file.exists():
-        ranked = read_manifest(path).get("policy", {})
-        raise DataError(
-            f"{path}: not evaluated on {split} facts; the run has ranks of "
-            f"{', '.join(ranked) or 'nothing'} (see --split, and `hyperfact evaluate --ranks`)"
-        )
-    names = [*Ranks.__dataclass_fields__]
-    columns, about = read_table(file, names)
-    return Ranks(*(columns[name] for name in names)), about
-
-
-def _refuse_unlike(*sides: tuple[Path, Mapping[str, Any]]) -> None:
-    """Only rankings of the same facts under the same policy can be compared."""
-    (_, one), (_, two) = sides
-    if one["facts"] != two["facts"]:
-        both = " and ".join(f"{_dataset(path, about)} ({path})" for path, about in sides)
-        raise DataError(f"the rankings are of different facts: {both}; train both on one dataset")
-    if one["policy"] != two["policy"]:
-        raise DataError(
-            f"the rankings differ in their policy: {one['policy']} and {two['policy']}; "
-            "`hyperfact evaluate RUN --ranks FILE` ranks again under another policy"
-        )
-
-
-def _dataset(path: Path, about: Mapping[str, Any]) -> str:
-    """The dataset of a rank table, with the name of the split."""
-    from hyperfact.runs.artifacts import MANIFEST, read_manifest
-
-    name = about.get("dataset")
-    if name is None and (path / MANIFEST).is_file():
-        name = read_manifest(path)["data"].get("name")
-    return f"{name or 'a dataset without a name'} {about.get('split', '')}".strip()
-
-
-def _facts_of(path: Path, split: str, data_dir: Path | None) -> "tuple[HKG, HKG]":
-    """The asked facts and the training facts of a run."""
-    from hyperfact.runs.build import training_facts
-    from hyperfact.runs.run import open_run
-
-    if not path.is_dir():
-        raise DataError(f"{path}: slices need the facts; compare run directories")
-    stored = open_run(path, data_dir=data_dir)
-    return stored.splits[split], training_facts(stored.config, stored.splits)
-
-
-def _compare_slices(
-    one: "Ranks", two: "Ranks", policy: "Policy", facts: "tuple[HKG, HKG]", name: str
-) -> "dict[str, Comparison]":
-    from hyperfact.evaluation import compare
-    from hyperfact.evaluation.slices import RankedQueries, slices_of
-
-    parts = slices_of(RankedQueries(one, *facts), name)
-    return {
-        f"{name} {label}": compare(one, two, ties=policy.ties, rows=rows)
-        for label, rows in parts.items()
-    }

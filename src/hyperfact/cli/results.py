@@ -1,7 +1,6 @@
 """How rankings are shown: metrics, slices, ties, and what the protocol was."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hyperfact.cli.common import note, print_json, print_table, print_text
@@ -100,8 +99,10 @@ def _warn(found: "Evaluation") -> None:
         )
 
 
-def print_comparisons(found: "Mapping[str, Comparison]", first: Path, second: Path) -> None:
-    """Two runs side by side, a line for each slice."""
+def print_comparisons(
+    found: "Mapping[str, Comparison]", first: str, second: str
+) -> list[list[str]]:
+    """Two runs side by side, a line for each slice; returns the table."""
     columns = ("slice", "first", "second", "difference", "95 % interval", "p", "wins")
     rows = [
         (
@@ -118,6 +119,8 @@ def print_comparisons(found: "Mapping[str, Comparison]", first: Path, second: Pa
         )
         for name, c in found.items()
     ]
-    print_table((*columns, "ties", "losses", "ranks"), rows)
+    head = (*columns, "ties", "losses", "ranks")
+    print_table(head, rows)
     names = f"{in_line(first)} (first) and {in_line(second)} (second)"
     print_text(f"\nMRR of {names}; wins are the second's")
+    return [list(head), *([str(cell) for cell in row] for row in rows)]

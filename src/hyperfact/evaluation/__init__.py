@@ -7,7 +7,7 @@ checks, foreign, predictions, baseline.
 from hyperfact.evaluation.background import Background, asked_facts
 from hyperfact.evaluation.bootstrap import Interval
 from hyperfact.evaluation.checks.contract import check_model
-from hyperfact.evaluation.comparison import Comparison, align, compare
+from hyperfact.evaluation.comparison import Comparison, Standing, align, compare, standings
 from hyperfact.evaluation.evaluator import evaluate, evaluating, rank_with
 from hyperfact.evaluation.foreign import GivenRanks, ScoredCandidates, judge
 from hyperfact.evaluation.policy import Policy, Ties
@@ -31,6 +31,7 @@ __all__ = [
     "Ranks",
     "ScoredCandidates",
     "Scorer",
+    "Standing",
     "Ties",
     "align",
     "asked_facts",
@@ -41,4 +42,5 @@ __all__ = [
     "evaluating",
     "judge",
     "rank_with",
+    "standings",
 ]

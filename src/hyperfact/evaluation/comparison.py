@@ -1,5 +1,6 @@
-"""Two rankings of the same queries: the difference, how sure it is, and who wins how often."""
+"""Rankings of the same queries: the difference, how sure it is, and who wins how often."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from hyperfact.errors import DataError
 from hyperfact.evaluation.bootstrap import RESAMPLES, Interval, interval, resampled_means
 from hyperfact.evaluation.policy import Ties
-from hyperfact.evaluation.ranks import Ranks
+from hyperfact.evaluation.ranks import Metrics, Ranks
 from hyperfact.graph.frames import make_frame
 from hyperfact.graph.ragged import Array
 
@@ -35,6 +36,39 @@ class Comparison:
         """As a table of one row, with `low` and `high` of the interval; see `HKG.to_frame`."""
         row = {**asdict(self), "low": self.interval.low, "high": self.interval.high}
         return make_frame({name: [row[name]] for name in row if name != "interval"}, kind)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One ranking among several of the same queries."""
+
+    name: str
+    metrics: Metrics
+    against_best: Comparison | None  # the best one being the first; None: it is the best
+
+    def as_dict(self) -> dict[str, Any]:
+        """By the names that commands print."""
+        against = None if self.against_best is None else self.against_best.as_dict()
+        return {"name": self.name, **self.metrics.as_dict(), "against_best": against}
+
+
+def standings(
+    rankings: Mapping[str, Ranks], *, ties: Ties = "realistic", rows: Array | None = None
+) -> list[Standing]:
+    """Several aligned rankings, the best first, each compared with it query by query.
+
+    Args:
+        rankings: By name; the same queries in the same order.
+        ties: Rank among equals.
+        rows: Only these queries.
+    """
+    some = {n: r if rows is None else r.take(rows) for n, r in rankings.items()}
+    found = {name: Metrics.of(ranks, ties=ties) for name, ranks in some.items()}
+    best, *others = sorted(found, key=lambda name: -found[name].mrr)
+    return [
+        Standing(best, found[best], None),
+        *(Standing(n, found[n], compare(some[best], some[n], ties=ties)) for n in others),
+    ]
 
 
 def align(first: Ranks, second: Ranks) -> tuple[Ranks, Ranks]:

@@ -1,12 +1,11 @@
 """Fused CPU kernels of graph encoders, losses and ranking, each with a plain PyTorch reference.
 
 Order: exponential, jit, affinity, attention_tables, ragged_checks, threads, buffers, compositions,
-edges, member_index, dispatch, matrices, softmax, reference, attention, basis, blocks, compose,
+edges, member_index, dispatch, matrices, softmax, reference, edge_attention, basis, blocks, compose,
 members, cross_entropy, dropout, ragged_attention, rivals.
 """
 
 from hyperfact.kernels.affinity import column_affinity
-from hyperfact.kernels.attention import attend
 from hyperfact.kernels.attention_tables import AttentionTables
 from hyperfact.kernels.basis import aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate
@@ -14,6 +13,7 @@ from hyperfact.kernels.compose import compose_aggregate
 from hyperfact.kernels.compositions import COMPOSITIONS, Composition
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16, softmax_cross_entropy
 from hyperfact.kernels.dropout import dropout
+from hyperfact.kernels.edge_attention import attend
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.kernels.member_index import MemberIndex, Members
 from hyperfact.kernels.members import aggregate_members

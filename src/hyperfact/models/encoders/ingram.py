@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from hyperfact.errors import ConfigError
 from hyperfact.graph.kg import KG
-from hyperfact.kernels.attention import attend
 from hyperfact.kernels.attention_tables import AttentionTables
+from hyperfact.kernels.edge_attention import attend
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.models.encoders.encoder import Encoder, glorot, table
 from hyperfact.models.encoders.graph_view import Mean, MeanView, edges_of
