@@ -244,7 +244,7 @@ def test_demo_shows_facts_trains_and_says_where_the_report_is(
     (tmp_path / "demo").mkdir()
     assert run("demo", "--epochs", "1", "--out", tmp_path / "demo") == 0
     told = capsys.readouterr().out
-    assert "protocol: " in told
+    assert "protocol of test: " in told
     report = tmp_path / "demo-2" / "report.html"
     assert told.rstrip().endswith(f"The report of the run is {report}; open it in a browser.")
     assert "<svg" in report.read_text()
