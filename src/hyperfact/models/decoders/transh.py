@@ -62,10 +62,19 @@ class TransH(TripleDistance):
         projected = flat(edges.known, self._normals(edges.relation))
         return projected + edges.by_end(move, -move)
 
+    def candidates(self, entities: Tensor) -> Tensor:  # (…, k, dim + 1)
+        """[e, |e|²]."""
+        e = super().candidates(entities)
+        return torch.cat([e, e.square().sum(dim=-1, keepdim=True)], dim=-1)
+
     def distance(self, point: Tensor, relation: Tensor, candidates: Tensor) -> Tensor:
-        """The squared distance from the candidates on the hyperplane."""
-        projected = flat(candidates, self._normals(relation)[:, None])  # (batch, k, dim)
-        return (point[:, None] - projected).square().sum(dim=-1)
+        """|u - P e|² = |u|² - 2 (P u) · e + |e|² - (w · e)², with no table of P e."""
+        e, lengths = candidates[..., :-1], candidates[..., -1]
+        normals = self._normals(relation)
+        both = torch.stack([flat(point, normals), normals], dim=2)  # (batch, dim, 2)
+        across, along = (e @ both).unbind(dim=2)  # (batch, k) each
+        constant = point.square().sum(dim=1, keepdim=True)
+        return constant - 2 * across + lengths - along.square()
 
     def score_slot(
         self,
@@ -76,13 +85,13 @@ class TransH(TripleDistance):
         candidates: slice = ALL,
         generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch, candidates)
-        """|u - P e|² = |u|² - 2 (P u) · e + |e|² - (w · e)²; the terms linear in e at once."""
+        """The same, the terms that are linear in e for all edges at once."""
         points, relation, exists = self.known(facts, slots, z, generator)
-        table, normals = self.candidates(z.entities[candidates]), self._normals(relation)
+        table = self.candidates(z.entities[candidates])
+        table, lengths, normals = table[:, :-1], table[:, -1], self._normals(relation)
         points = torch.where(exists[:, :, None], points, 0.0)
         constant = points.square().sum(dim=(1, 2))[:, None]
         total = constant - 2 * even_products(flat(points, normals).sum(dim=1), table)
-        lengths = table.square().sum(dim=1)
         for normal, there in zip(normals.unbind(dim=1), exists.unbind(dim=1), strict=True):
             along = lengths - even_products(normal, table).square()
             total = total + torch.where(there[:, None], along, 0.0)
