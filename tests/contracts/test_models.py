@@ -1,5 +1,7 @@
 """What every encoder with every decoder promises to whoever ranks with it."""
 
+from itertools import product
+
 import pytest
 import torch
 
@@ -7,6 +9,8 @@ from hyperfact.evaluation import check_model
 from hyperfact.evaluation.checks.contract import CHECKS
 from hyperfact.evaluation.checks.promises import Case
 from hyperfact.graph.hkg import HKG
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.encoders import ENCODERS
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs.check import model_maker
 from tests.support.models import PAIRS, toy
@@ -14,6 +18,12 @@ from tests.support.models import PAIRS, toy
 
 @pytest.mark.parametrize(("encoder", "decoder"), PAIRS)
 def test_every_promise_is_kept(encoder: str, decoder: str) -> None:
+    assert list(check_model(model_maker(encoder, decoder), toy())) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("encoder", "decoder"), sorted({*product(ENCODERS, DECODERS)} - {*PAIRS}))
+def test_every_other_pair_keeps_them_too(encoder: str, decoder: str) -> None:
     assert list(check_model(model_maker(encoder, decoder), toy())) == []
 
 

@@ -127,9 +127,15 @@ PACE: dict[str, dict[str, Any]] = {
 TRANSLATING = {"transe", "transh"}
 #: Decoders that pool attributes, so that pairs of attribute and value do not bind.
 POOLING = {"mdistmult", "ncomplex", "s2s"}
-#: Pairs that are tried with everything: every decoder with two encoders, and the reverse.
+#: Pairs that stand for all: every decoder alone, every encoder with the paper's decoder, and those
+#: of the paper's table; `make night` tries all.
 PAIRS = sorted(
-    {*product(("lookup", "compgcn"), DECODERS), *product(ENCODERS, ("mdistmult", "transformer"))}
+    {
+        *product(("lookup",), DECODERS),
+        *product(ENCODERS, ("mdistmult",)),
+        *product(("compgcn", "rgcn"), ("hype", "mtransh", "transformer")),
+        ("stare", "stare_transformer"),
+    }
 )
 
 
