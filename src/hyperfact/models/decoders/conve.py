@@ -82,7 +82,7 @@ class ConvE(TripleScorer):
         """The network's outputs for the edges that exist."""
 
         def network(pairs: Tensor) -> Tensor:  # (rows, 2 * dim) -> (rows, dim)
-            images = pairs.view(len(pairs), 1, 2 * self.height, -1)
+            images = pairs.view(-1, 1, 2 * self.height, self.dim // self.height)
             return self._project(normed(self.input_norm, images), generator)
 
         pairs = torch.cat([edges.known, edges.relation], dim=2)
