@@ -116,7 +116,7 @@ class BoxE(Kindwise):
         """Corners of the box of each slot."""
         r = dropout(rows_of(z.relations, facts.relations), self.settings.dropout, generator)
         r = r / self.scale  # (batch, slots - 1, dim)
-        ends = [(r[:, :1] @ self.boxes[kind]) for kind in (0, 1)]
+        ends = [(r[:, :1] @ self.boxes.select(0, kind)) for kind in (0, 1)]
         centre, side = torch.cat([*ends, r[:, 1:] @ self.boxes[2]], dim=1).chunk(2, dim=-1)
         half = side.clamp(-_WIDEST, _WIDEST).exp() / 2
         return torch.tanh(centre - half), torch.tanh(centre + half)

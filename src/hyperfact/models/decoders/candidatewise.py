@@ -14,7 +14,7 @@ from hyperfact.graph.batches import FactBatch
 from hyperfact.models.decoders.decoder import ALL, Decoder
 from hyperfact.models.representations import Representations, rows_of
 
-_CELLS = 2**24  # numbers that exist at once while queries meet candidates
+_CELLS = 2**18  # numbers that exist at once while queries meet candidates: they stay in the cache
 
 
 class Candidatewise(Decoder):

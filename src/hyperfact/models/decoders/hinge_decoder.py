@@ -117,9 +117,9 @@ class HINGE(Kindwise):
     def candidates(self, kind: int, known: Known, entities: Tensor) -> Tensor:  # (…, k, width)
         """Their sums with the kernels of the asked row: of quintuples, and of the triple."""
         x, gains, row = self._rows(0, entities), known.gains[0], (0, 2, 4)[kind]
-        kernels = [self.kernels[row] * gains[1]]
+        kernels = [self.kernels.select(0, row) * gains[1]]
         if kind != VALUE:
-            kernels.append(self.triple_kernels[row] * gains[0])
+            kernels.append(self.triple_kernels.select(0, row) * gains[0])
         return torch.cat([convolve(x, k).flatten(-2) for k in kernels], dim=-1)
 
     def judge(self, kind: int, known: Known, candidates: Tensor) -> Tensor:  # (batch, k)
@@ -134,7 +134,7 @@ class HINGE(Kindwise):
     def _rows(self, which: int, vectors: Tensor) -> Tensor:  # (…, convolved)
         """What is convolved of vectors of entities (0) or relations (1)."""
         vectors = vectors / self.scale
-        return vectors @ self.maps[which] if self.settings.width else vectors
+        return vectors @ self.maps.select(0, which) if self.settings.width else vectors
 
     def _sums(self, e: Tensor, r: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """K * [s; r; o] and K' * [s; r; o] (batch, places, filters), and K' * [a_i; v_i]."""
