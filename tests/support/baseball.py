@@ -14,7 +14,7 @@ from hyperfact.predict import Predictor
 from hyperfact.runs.experiment import run
 
 _TEAMS = ("Atlanta Braves", "Milwaukee Braves", "Arizona Diamondbacks")
-_SMALL = {"dim": 32, "epochs": 10, "batch_size": 256, "validate_every": 10}
+_SMALL = {"dim": 48, "epochs": 12, "batch_size": 256, "validate_every": 12}
 
 
 def some_careers() -> Splits:

@@ -1,6 +1,7 @@
 """The commands train, evaluate and config show, as a person calls them."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -149,7 +150,8 @@ def test_help_has_every_name_of_a_table(
     for _ in range(2):  # the second time it does not say it twice
         code, text, _ = call(capsys, command, "--help")
         assert code == 0
-        assert text.count(f"One of {', '.join(TABLES[option]())}.") == 1
+        words = " ".join(re.findall(r"[\w,.-]+", text))  # long lists are broken into lines
+        assert words.count(f"One of {', '.join(TABLES[option]())}.") == 1
 
 
 def test_help_of_all_commands_needs_no_torch() -> None:

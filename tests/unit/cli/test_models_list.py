@@ -14,11 +14,11 @@ def test_every_model_is_listed_with_its_card(capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit):
         main(["models", "--json"])
     rows = json.loads(capsys.readouterr().out)
-    assert {(r["kind"], r["name"]) for r in rows} == {
+    assert {(r["kind"], r["name"]) for r in rows} >= {
         *(("decoder", name) for name in DECODERS),
         *(("encoder", name) for name in ENCODERS),
     }
-    for row in (row for row in rows if row["kind"] == "decoder"):
+    for row in (row for row in rows if row["name"] in {*DECODERS, *ENCODERS}):
         assert all(row[part] for part in ("title", "reference", "cost", "qualifiers")), row["name"]
         assert 2010 <= row["year"] <= 2030
 

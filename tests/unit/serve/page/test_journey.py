@@ -170,7 +170,7 @@ def test_an_entity_its_facts_the_map_and_the_card(watch: Watch, tmp_path: Path) 
         page.get_by_role("link", name="CSV").click()
     download.value.save_as(tmp_path / "answers.csv")
     lines = (tmp_path / "answers.csv").read_text("utf-8-sig").splitlines()
-    assert lines[0] == "rank,answer,probability,score,known_in"
+    assert lines[0] == "rank,answer,label,probability,score,known_in"
     assert len(lines) > 5
     page.get_by_role("link", name="Map").click()
     explore_map(page)
