@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PERSON = "Hank Aaron"
 MODEL: dict[str, dict[str, Any]] = {  # small and quick; no setting for good results
     "data": {"dataset": "baseball"},
-    "decoder": {"dropout": 0.0, "query_dropout": 0.5, "turn": "all", "offset": 0.8},
+    "decoder": {"dropout": 0.0, "query_dropout": 0.3, "turn": "all", "offset": 0.5},
     "objective": {"partial": 0.9},  # people say less than a fact does
     "training": {
         **{"dim": 64, "batch_size": 4096, "average": 0.99},

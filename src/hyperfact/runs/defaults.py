@@ -58,7 +58,7 @@ def fitting_defaults(train: HKG, memory: int | None = None) -> dict[str, dict[st
             "decoder.turn": "all",
             "decoder.offset": 0.8,
             "decoder.dropout": 0.0,
-            "decoder.query_dropout": 0.5,
+            "decoder.query_dropout": 0.3,
             "optimizer.name": "adamw",
             "optimizer.lr": 0.02,
             "optimizer.lr_decay": row.lr_decay,
