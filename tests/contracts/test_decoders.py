@@ -15,7 +15,7 @@ from hyperfact.graph.queries import Queries
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.decoders.decoder import Decoder, put
 from hyperfact.models.representations import Representations
-from tests.support.models import LEAST_DIM, POOLING, SMALL, representations, toy
+from tests.support.models import CHECKED, LEAST_DIM, POOLING, SMALL, representations, toy
 
 NAMES = pytest.mark.parametrize("name", DECODERS)
 DIM, SCALE = 8, 0.3
@@ -158,7 +158,8 @@ def test_renaming_entities_permutes_the_scores(name: str) -> None:
 
 
 @NAMES
-def test_gradients_are_true_and_reach_everything(name: str) -> None:
+@CHECKED
+def test_gradients_are_true_and_reach_everything(name: str, fast: bool) -> None:
     graph = toy()
     facts, slots = questions(graph)
     narrow, dim = SMALL.get(name, {}), LEAST_DIM.get(name, 4)
@@ -175,7 +176,7 @@ def test_gradients_are_true_and_reach_everything(name: str) -> None:
         result: Tensor = torch.func.functional_call(Scores(decoder), weights, call)
         return result
 
-    assert torch.autograd.gradcheck(scores, inputs, eps=1e-6, atol=1e-5)
+    assert torch.autograd.gradcheck(scores, inputs, eps=1e-6, atol=1e-5, fast_mode=fast)
     torch.autograd.backward((decoder.score_slot(*questions(graph), z) ** 2).sum())
     assert [n for n, p in decoder.named_parameters() if p.grad is None or not p.grad.any()] == []
 

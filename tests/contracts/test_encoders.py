@@ -14,7 +14,7 @@ from hyperfact.models.encoders.encoder import Encoder
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
-from tests.support.models import ENCODER_FORMS, model_of, random_facts, toy
+from tests.support.models import CHECKED, ENCODER_FORMS, model_of, random_facts, toy
 
 FORMS = pytest.mark.parametrize("form", ENCODER_FORMS)
 
@@ -55,7 +55,8 @@ def test_every_parameter_gets_a_gradient(form: str) -> None:
 
 
 @FORMS
-def test_gradients_are_true(form: str) -> None:
+@CHECKED
+def test_gradients_are_true(form: str, fast: bool) -> None:
     encoder = encoder_of(form, toy(), dim=4)
     parameters = dict(encoder.named_parameters())
 
@@ -63,7 +64,9 @@ def test_gradients_are_true(form: str) -> None:
         z = torch.func.functional_call(encoder, dict(zip(parameters, values, strict=True)))
         return torch.cat([z.entities, z.relations])
 
-    assert torch.autograd.gradcheck(outputs, tuple(parameters.values()), eps=1e-6, atol=1e-5)
+    assert torch.autograd.gradcheck(
+        outputs, tuple(parameters.values()), eps=1e-6, atol=1e-5, fast_mode=fast
+    )
 
 
 @FORMS

@@ -4,6 +4,7 @@ import random
 from itertools import product
 from typing import Any
 
+import pytest
 import torch
 
 from hyperfact.config import ExperimentConfig
@@ -136,6 +137,10 @@ PAIRS = sorted(
         *product(("compgcn", "rgcn"), ("hype", "mtransh", "transformer")),
         ("stare", "stare_transformer"),
     }
+)
+#: Gradients by finite differences along random directions; number by number at night.
+CHECKED = pytest.mark.parametrize(
+    "fast", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["directions", "every number"]
 )
 
 
