@@ -3,7 +3,10 @@
 import os
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("any machine", deadline=None)  # how busy it is decides nothing
+settings.load_profile("any machine")
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores; tests of threads set their own
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
