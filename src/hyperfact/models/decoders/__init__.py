@@ -1,10 +1,10 @@
 """Decoders: from facts and representations to scores; higher is more plausible.
 
-Order: decoder, candidatewise, asng, fact_norm, kindwise, packing, attention, readout, triple_edges,
-triple_scorer, triple_distance, boxe, complex, conve, distmult, duale, getd, gran, hinge_decoder,
-hsimple, hyconve, hycube, hynt_transformer, hype, hytransformer, mcp, mdistmult, mtransh, nalp,
-ncomplex, neuinfer, rae, ram, reale, rotate, s2s, stare_transformer, transe, transformer, transh,
-tucker.
+Order: decoder, one_query, candidatewise, asng, fact_norm, kindwise, packing, attention, readout,
+triple_edges, triple_scorer, triple_distance, boxe, complex, conve, distmult, duale, getd, gran,
+hinge_decoder, hsimple, hyconve, hycube, hynt_transformer, hype, hytransformer, mcp, mdistmult,
+mtransh, nalp, ncomplex, neuinfer, rae, ram, reale, rotate, s2s, stare_transformer, transe,
+transformer, transh, tucker.
 """
 
 from collections.abc import Mapping

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from hyperfact.config import Section
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm, pool, product
+from hyperfact.models.decoders.decoder import pool, product
+from hyperfact.models.decoders.one_query import OneQuery
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
@@ -27,7 +28,7 @@ class GETDSettings(Section):
     )
 
 
-class GETD(Decoder):
+class GETD(OneQuery):
     """phi(x) = trace( Z_r(x_r) Z_s(x_s) Z_o(x_o) Z_v(g_a1 * x_v1) Z_v(g_a2 * x_v2) … ).
 
     Z(x) = sum_i x[i] Z[:, i, :] is a matrix that is linear in x, the entity's vector brought to the
@@ -67,33 +68,10 @@ class GETD(Decoder):
         self.object_ring = drawn(spread, width, rank, rank)
         self.value_ring = drawn(1 / math.sqrt(width), width, rank)  # the diagonals
 
-    def score(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch,)
-        """The trace with the answer in its place."""
-        query = self._query(facts, slots, z, generator)
-        return (query * rows_of(z.entities, facts.answers(slots))).sum(dim=1)
-
-    def linear_form(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        candidates: slice = ALL,
-        generator: torch.Generator | None = None,
-    ) -> LinearForm:
-        """The ring without the asked link is one vector, against the entities as they are."""
-        return LinearForm(self._query(facts, slots, z, generator), z.entities[candidates])
-
-    def _query(
+    def query(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> Tensor:  # (batch, dim)
+        """The ring without the asked link is one vector, against the entities as they are."""
         p = self.settings.dropout
         entities = dropout(z.vectors(facts, slots) / self.scale @ self.entity_map, p, generator)
         relation = dropout(pool(facts, z, "mean") / self.scale @ self.relation_map, p, generator)

@@ -5,17 +5,15 @@ from torch import Tensor
 
 from hyperfact.graph.batches import FactBatch
 from hyperfact.models.decoders.decoder import (
-    ALL,
-    Decoder,
-    LinearForm,
     ProductSettings,
     pool,
     product,
     units,
 )
+from hyperfact.models.decoders.one_query import OneQuery
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
-from hyperfact.models.representations import Representations, rows_of
+from hyperfact.models.representations import Representations
 
 _GOLDEN = 0.6180339887498949  # multiples of it, without their whole parts, keep apart
 
@@ -24,7 +22,7 @@ class HSimplESettings(ProductSettings):
     """Options of `hsimple`."""
 
 
-class HSimplE(Decoder):
+class HSimplE(OneQuery):
     """phi(x) = <varphi(h_r, h_a1, …), h_s, shift(h_o, t_o), shift(h_v1, t_a1), …>.
 
     shift(h, t)[k] = h[(k + t) mod d]. The published model shifts by the place of a slot, p d / 6
@@ -47,33 +45,10 @@ class HSimplE(Decoder):
         is_expressive=True,
     )
 
-    def score(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch,)
-        """The product with the answer, summed over coordinates."""
-        query = self._query(facts, slots, z, generator)
-        return (query * rows_of(z.entities, facts.answers(slots))).sum(dim=1)
-
-    def linear_form(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        candidates: slice = ALL,
-        generator: torch.Generator | None = None,
-    ) -> LinearForm:
-        """Q · shift(e, t) = shift(q, -t) · e: the query is shifted back, not the table."""
-        return LinearForm(self._query(facts, slots, z, generator), z.entities[candidates])
-
-    def _query(
+    def query(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> Tensor:  # (batch, dim)
+        """Q · shift(e, t) = shift(q, -t) · e: the query is shifted back, not the table."""
         p = self.settings.dropout
         unit, constant = units(self, normalise=self.settings.normalise)
         shifts = shifts_of(facts, self.dim)  # (batch, slots)

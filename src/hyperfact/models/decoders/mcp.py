@@ -8,14 +8,12 @@ from torch import Tensor, nn
 
 from hyperfact.graph.batches import FactBatch
 from hyperfact.models.decoders.decoder import (
-    ALL,
-    Decoder,
-    LinearForm,
     ProductSettings,
     pool,
     product,
     units,
 )
+from hyperfact.models.decoders.one_query import OneQuery
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
@@ -27,7 +25,7 @@ class MCPSettings(ProductSettings):
     rank: int = Field(default=0, ge=0, description="number d' of terms; 0: as many as d")
 
 
-class MCP(Decoder):
+class MCP(OneQuery):
     """phi(x) = <R varphi(h_r, h_a1, …), W_s h_s, W_o h_o, W_v (g_a1 * h_v1), …> over d' terms.
 
     The published model has a table of entities for each place, which share nothing: what is learned
@@ -61,33 +59,10 @@ class MCP(Decoder):
         self.relation_head = drawn(spread, dim, rank)  # R
         self.gate = drawn(0.3 * spread, dim, dim)  # G
 
-    def score(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch,)
-        """The product with the answer, seen through the head of the asked role."""
-        query = self._query(facts, slots, z, generator)
-        return (query * rows_of(z.entities, facts.answers(slots))).sum(dim=1)
-
-    def linear_form(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        candidates: slice = ALL,
-        generator: torch.Generator | None = None,
-    ) -> LinearForm:
-        """The head acts on the query, not on the table: q · W (g * e) = (g * W^T q) · e."""
-        return LinearForm(self._query(facts, slots, z, generator), z.entities[candidates])
-
-    def _query(
+    def query(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> Tensor:  # (batch, dim)
+        """The head acts on the query, not on the table: q · W (g * e) = (g * W^T q) · e."""
         p = self.settings.dropout
         unit, _ = units(self, normalise=self.settings.normalise)
         gates = 1 + (rows_of(z.relations, facts.relations[:, 1:]) / self.scale) @ self.gate

@@ -10,18 +10,16 @@ from torch import Tensor
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.models.decoders.decoder import (
-    ALL,
-    Decoder,
-    LinearForm,
     ProductSettings,
     paired,
     pool,
     product,
     units,
 )
+from hyperfact.models.decoders.one_query import OneQuery
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
-from hyperfact.models.representations import Representations, rows_of
+from hyperfact.models.representations import Representations
 
 _TINY = 1e-30
 
@@ -57,7 +55,7 @@ class MDistMultSettings(ProductSettings):
     )
 
 
-class MDistMult(Decoder):
+class MDistMult(OneQuery):
     """phi(x) = <varphi(h_r, h_a1, …), h_s, h_o, h_v1, …>.
 
     Vectors are divided by their initial scale and the relation by sqrt(d), so that scores start
@@ -88,30 +86,6 @@ class MDistMult(Decoder):
                 f"coordinate_dropout pairs coordinates: dim must be even, got {self.dim}"
             )
 
-    def score(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch,)
-        """The product with the answer, summed over coordinates."""
-        query = self._query(facts, slots, z, generator)
-        return (query * rows_of(z.entities, facts.answers(slots))).sum(dim=1)
-
-    def linear_form(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        candidates: slice = ALL,
-        generator: torch.Generator | None = None,
-    ) -> LinearForm:
-        """The product of what is known, against the entities as they are."""
-        return LinearForm(self._query(facts, slots, z, generator), z.entities[candidates])
-
     def coordinates(self, generator: torch.Generator | None) -> Tensor | None:  # (kept,)
         """Those not dropped; a coordinate and its partner in the other half go together."""
         p = self.settings.coordinate_dropout
@@ -122,9 +96,10 @@ class MDistMult(Decoder):
         first = torch.randperm(half, generator=generator)[:count].sort().values
         return torch.cat([first, first + half])
 
-    def _query(
+    def query(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> Tensor:  # (batch, dim)
+        """The product of what is known, against the entities as they are."""
         p = self.settings.dropout
         known = facts.known(slots)[:, :, None]  # (batch, slots, 1)
         unit, constant = units(self, normalise=self.settings.normalise)

@@ -7,17 +7,18 @@ from torch import Tensor
 
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm, ProductSettings, pool
+from hyperfact.models.decoders.decoder import ProductSettings, pool
+from hyperfact.models.decoders.one_query import OneQuery
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
-from hyperfact.models.representations import Representations, rows_of
+from hyperfact.models.representations import Representations
 
 
 class NComplexSettings(ProductSettings):
     """Options of `ncomplex`."""
 
 
-class NComplex(Decoder):
+class NComplex(OneQuery):
     """phi(x) = Re < varphi(h_r, h_a1, …), h_s, conj(h_o), h_v1, … >, over d / 2 complex numbers.
 
     The first half of a vector holds the real parts, the second the imaginary ones. In the terms of
@@ -46,33 +47,10 @@ class NComplex(Decoder):
         if self.dim % 2:
             raise ConfigError(f"complex numbers are pairs: dim must be even, got {self.dim}")
 
-    def score(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch,)
-        """The real part of the product with the answer, summed over coordinates."""
-        query = self._query(facts, slots, z, generator)
-        return (query * rows_of(z.entities, facts.answers(slots))).sum(dim=1)
-
-    def linear_form(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        candidates: slice = ALL,
-        generator: torch.Generator | None = None,
-    ) -> LinearForm:
-        """Re(q e) = (Re q, -Im q) · (Re e, Im e), and Re(q conj(e)) = (Re q, Im q) · (…)."""
-        return LinearForm(self._query(facts, slots, z, generator), z.entities[candidates])
-
-    def _query(
+    def query(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> Tensor:  # (batch, dim)
+        """Re(q e) = (Re q, -Im q) · (Re e, Im e), and Re(q conj(e)) = (Re q, Im q) · (…)."""
         p = self.settings.dropout
         unit = self.scale * math.sqrt(2) if self.settings.normalise else 1.0
         vectors = dropout(z.vectors(facts, slots) / unit, p, generator)

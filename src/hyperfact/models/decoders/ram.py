@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from hyperfact.config import Section
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm, product
+from hyperfact.models.decoders.decoder import product
+from hyperfact.models.decoders.one_query import OneQuery
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
@@ -36,7 +37,7 @@ class Roles(NamedTuple):
     patterns: Tensor  # (batch, roles, slots, m) P: how the parts of a slot's entity fit a role
 
 
-class RAM(Decoder):
+class RAM(OneQuery):
     """phi(x) = sum_a < u_a, prod_i sum_j P_a[i, j] v_i^(j) > over the roles a of the fact.
 
     alpha_a = softmax(W h_a) mixes K bases for each role: u_a = alpha_a U, and the pattern of slot i
@@ -75,33 +76,10 @@ class RAM(Decoder):
         self.bases = drawn(bases, dim // parts)  # U
         self.patterns = drawn(bases, bases, parts)  # Pi before the softmax
 
-    def score(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch,)
-        """What is known against the entity that stands in the asked slot."""
-        query = self._query(facts, slots, z, generator)
-        return (query * rows_of(z.entities, facts.answers(slots))).sum(dim=1)
-
-    def linear_form(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        candidates: slice = ALL,
-        generator: torch.Generator | None = None,
-    ) -> LinearForm:
-        """q_(j, c) = sum_a u_a[c] P_a[p, j] prod_{i != p} (…), against the entities as they are."""
-        return LinearForm(self._query(facts, slots, z, generator), z.entities[candidates])
-
-    def _query(
+    def query(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> Tensor:  # (batch, dim)
+        """q_(j, c) = sum_a u_a[c] P_a[p, j] prod_{i != p} (…), against the entities as they are."""
         parts = self.settings.multiplicity
         vectors, patterns = self._roles(facts, z, generator)
         batch, count = facts.entities.shape
