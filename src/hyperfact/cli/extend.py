@@ -19,11 +19,14 @@ def check(
 
     Example: `hyperfact check my_decoder.py`
     """
-    from hyperfact.runs.check import check_extension
     from hyperfact.runs.extensions import use
 
+    extensions = use(file)
+
+    from hyperfact.runs.check import check_extension
+
     verdicts = []
-    for extension in use(file):
+    for extension in extensions:
         note(f"{extension.kind} {extension.name}")
         verdicts += list(check_extension(extension))
     broken = [v for v in verdicts if not v.kept]

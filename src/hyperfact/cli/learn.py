@@ -31,6 +31,7 @@ from hyperfact.errors import UserError
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs.configurations import read_config
 from hyperfact.runs.defaults import with_defaults
+from hyperfact.runs.extensions import refuse_unknown
 from hyperfact.runs.sizes import refuse_impossible
 from hyperfact.system.memory import machine_memory
 
@@ -87,6 +88,7 @@ class Choice:
         changes = [f"{key}={value}" for key, value in named.items() if value is not None]
         changes += self.overrides or []
         config = read_config(self.config, changes).with_data_dir(self.data_dir)
+        refuse_unknown({"encoder": config.encoder.name, "decoder": config.decoder.name})
         splits = labelled(chosen_data(config), self.labels)
         if self.config is None:
             config = fitted(changes, splits).with_data_dir(self.data_dir)

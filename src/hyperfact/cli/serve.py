@@ -1,11 +1,12 @@
 """The command that answers over HTTP: serve."""
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hyperfact.cli.common import DataDir, app, note
+from hyperfact.cli.common import DataDir, app, check_run, note
 from hyperfact.cli.options import LabelFile, with_code
 from hyperfact.errors import MissingExtraError
 
@@ -42,6 +43,9 @@ def serve(
 
     Examples: `hyperfact serve runs/b`, `hyperfact serve best=runs/b other=runs/c --port 9000`
     """
+    for run in runs:
+        if not Path(run).exists():  # a name may stand before the path, and the path have an =
+            check_run(Path(run.partition("=")[2] or run))
     try:
         from hyperfact.serve.start import Settings
         from hyperfact.serve.start import serve as start

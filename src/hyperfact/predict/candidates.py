@@ -63,10 +63,12 @@ def forbid_others(scores: Tensor, known: KnownRows, answers: Tensor) -> None:
 def restrict(scores: Tensor, knowledge: Knowledge, questions: Sequence[QuestionIds]) -> list[bool]:
     """Only those who were seen in the asked role stay candidates; False where nobody was."""
     ranges = [knowledge.in_range(question) for question in questions]
-    for row, mask in zip(scores, ranges, strict=True):
-        if mask is not None:
-            row.masked_fill_(~mask, _NONE)
-    return [mask is not None for mask in ranges]
+    for row, ids in zip(scores.numpy(), ranges, strict=True):  # one thread is enough for a row
+        if len(ids):
+            kept = row[ids]
+            row.fill(_NONE)
+            row[ids] = kept
+    return [len(ids) > 0 for ids in ranges]
 
 
 @dataclass(frozen=True)

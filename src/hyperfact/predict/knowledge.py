@@ -193,18 +193,12 @@ class Knowledge:
         """Which relations stand with which attributes in the training facts."""
         return Shapes(self.train, partial=self.partial)
 
-    def in_range(self, question: QuestionIds) -> Tensor | None:  # (candidates,) bool
-        """Candidates that the training facts show in the asked role; None if they show nobody."""
+    def in_range(self, question: QuestionIds) -> Array:
+        """Candidates that the training facts show in the asked role."""
         if question.is_relation:
-            ids = self._relation_range(question)
-        else:
-            kind, relations = min(question.slot, VALUE), len(self.splits.relations)
-            ids = self._roles.entities_of(role_number(kind, question.ruling_relation, relations))
-        if not len(ids):
-            return None
-        mask = torch.zeros(len(self.candidates_of(question)), dtype=torch.bool)
-        mask[torch.from_numpy(ids.astype(np.int64))] = True
-        return mask
+            return self._relation_range(question)
+        kind, relations = min(question.slot, VALUE), len(self.splits.relations)
+        return self._roles.entities_of(role_number(kind, question.ruling_relation, relations))
 
     @cached_property
     def _roles(self) -> RoleIndex:

@@ -18,13 +18,11 @@ from types import ModuleType
 from typing import Any, Literal
 
 from hyperfact.config import Section
-from hyperfact.errors import HyperfactError, UserError
-from hyperfact.models.decoders import DECODERS, Decoder
-from hyperfact.models.encoders import ENCODERS, Encoder
-from hyperfact.models.encoders.encoder import EncoderSettings
+from hyperfact.errors import HyperfactError, UnknownNameError, UserError
+from hyperfact.models.decoders import DECODERS
+from hyperfact.models.encoders import ENCODERS
 
 Kind = Literal["encoder", "decoder"]
-KINDS: Mapping[Kind, type] = {"encoder": Encoder, "decoder": Decoder}
 _BUILT_IN: Mapping[Kind, Mapping[str, Any]] = {"encoder": ENCODERS, "decoder": DECODERS}
 
 
@@ -54,7 +52,7 @@ def use(path: Path | str) -> list[Extension]:
     module, digest = _load(path)
     found = [
         Extension(kind, owner.__name__.lower(), owner, path.name, digest)
-        for kind, base in KINDS.items()
+        for kind, (base, _) in _bases().items()
         for owner in vars(module).values()
         if _defines(module, owner, base)
     ]
@@ -69,6 +67,14 @@ def use(path: Path | str) -> list[Extension]:
     return found
 
 
+def _bases() -> Mapping[Kind, tuple[type, type]]:
+    """For each kind, what its classes and their settings derive from; loads torch."""
+    from hyperfact.models.decoders.decoder import Decoder
+    from hyperfact.models.encoders.encoder import Encoder, EncoderSettings
+
+    return {"encoder": (Encoder, EncoderSettings), "decoder": (Decoder, Section)}
+
+
 def _defines(module: ModuleType, owner: object, base: type) -> bool:
     mine = isinstance(owner, type) and owner.__module__ == module.__name__
     return mine and issubclass(owner, base) and not isabstract(owner)  # type: ignore[arg-type]
@@ -76,7 +82,7 @@ def _defines(module: ModuleType, owner: object, base: type) -> bool:
 
 def _check(extension: Extension, path: Path) -> None:
     settings = getattr(extension.owner, "Settings", None)
-    base = EncoderSettings if extension.kind == "encoder" else Section
+    base = _bases()[extension.kind][1]
     if not (isinstance(settings, type) and issubclass(settings, base)):
         raise UserError(
             f"{path}: {extension.owner.__name__} has no `Settings`, a class of options that "
@@ -135,8 +141,22 @@ class Members(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(list(iter(self)))
 
+    def __contains__(self, name: object) -> bool:
+        return name in iter(self)  # without loading it
 
-TABLES: Mapping[Kind, Members] = {kind: Members(kind) for kind in KINDS}
+
+TABLES: Mapping[Kind, Members] = {kind: Members(kind) for kind in _BUILT_IN}
+
+
+def refuse_unknown(names: Mapping[Kind, str]) -> None:
+    """Refuse names that no table has, before anything is loaded for them.
+
+    Raises:
+        UnknownNameError: Says the nearest one.
+    """
+    for kind, name in names.items():
+        if name not in TABLES[kind]:
+            raise UnknownNameError(kind, name, TABLES[kind])
 
 
 @cache

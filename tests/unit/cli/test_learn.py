@@ -154,10 +154,24 @@ def test_help_has_every_name_of_a_table(
         assert words.count(f"One of {', '.join(TABLES[option]())}.") == 1
 
 
-def test_help_of_all_commands_needs_no_torch() -> None:
-    code = "import sys\nfrom hyperfact.cli import main\ntry:\n    main(['--help'])\n"
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["train", "--help"],
+        ["train", "--dataset", "baseball", "--decoder", "hyp"],
+        ["train", "--dataset", "baseball", "--encoder", "gcn"],
+        ["check", "no_such_file.py"],
+        ["serve", "no-such-run"],
+        ["serve", "name=no-such-run"],
+    ],
+    ids=" ".join,
+)
+def test_help_and_errors_of_names_come_before_torch(words: list[str]) -> None:
+    code = "import sys\nfrom hyperfact.cli import main\ntry:\n    main(sys.argv[1:])\n"
     code += "except SystemExit:\n    assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    done = subprocess.run([sys.executable, "-c", code, *words], check=True, capture_output=True)
+    assert b"Traceback" not in done.stderr
 
 
 def test_options_of_a_group_are_those_of_the_command() -> None:

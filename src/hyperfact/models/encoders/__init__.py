@@ -4,39 +4,32 @@ Order: encoder, batch_norm, graph_view, lookup, mediators, layers, relation_grap
 ingram, kegcn, rgcn, stare, vrgcn.
 """
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from hyperfact.models.encoders.compgcn import CompGCN
-from hyperfact.models.encoders.encoder import Encoder
-from hyperfact.models.encoders.gmpnn import GMPNN
-from hyperfact.models.encoders.ingram import InGram
-from hyperfact.models.encoders.kegcn import KEGCN
-from hyperfact.models.encoders.lookup import Lookup
-from hyperfact.models.encoders.rgcn import RGCN
-from hyperfact.models.encoders.stare import StarE
-from hyperfact.models.encoders.vrgcn import VRGCN
+from hyperfact.models.family import Family
+
+if TYPE_CHECKING:
+    from hyperfact.models.encoders.encoder import Encoder
 
 #: Every encoder a configuration may name. Adding one: a file beside this one, and a line here.
-ENCODERS: Mapping[str, type[Encoder]] = {
-    "compgcn": CompGCN,
-    "gmpnn": GMPNN,
-    "ingram": InGram,
-    "kegcn": KEGCN,
-    "lookup": Lookup,
-    "rgcn": RGCN,
-    "stare": StarE,
-    "vrgcn": VRGCN,
-}
+ENCODERS: "Family[Encoder]" = Family(
+    "hyperfact.models.encoders",
+    {
+        "compgcn": "compgcn.CompGCN",
+        "gmpnn": "gmpnn.GMPNN",
+        "ingram": "ingram.InGram",
+        "kegcn": "kegcn.KEGCN",
+        "lookup": "lookup.Lookup",
+        "rgcn": "rgcn.RGCN",
+        "stare": "stare.StarE",
+        "vrgcn": "vrgcn.VRGCN",
+    },
+)
 
-__all__ = [
-    "ENCODERS",
-    "GMPNN",
-    "KEGCN",
-    "RGCN",
-    "VRGCN",
-    "CompGCN",
-    "Encoder",
-    "InGram",
-    "Lookup",
-    "StarE",
-]
+
+def __getattr__(name: str) -> Any:
+    if name == "Encoder":
+        from hyperfact.models.encoders.encoder import Encoder
+
+        return Encoder
+    return ENCODERS.by_class(name)
