@@ -142,7 +142,7 @@ class Members(Mapping[str, Any]):
         return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        return name in iter(self)  # without loading it
+        return any(name == known for known in self)  # without loading it
 
 
 TABLES: Mapping[Kind, Members] = {kind: Members(kind) for kind in _BUILT_IN}
