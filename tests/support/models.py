@@ -113,16 +113,19 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 #: The least dimension of decoders that cannot do with 4.
 LEAST_DIM = {"duale": 8}
+_TRANSFORMER = {"epochs": 50, "lr": 0.005, "batch_size": 64, "initial_scale": 0.1}
 #: How decoders learn a few facts by heart that need other steps than most, or more of them.
 PACE: dict[str, dict[str, Any]] = {
     "getd": {"lr": 0.005},
     "mcp": {"lr": 0.01},
     "s2s": {"epochs": 100},
-    "gran": {"epochs": 100, "lr": 0.003},
-    "hynt": {"epochs": 100, "lr": 0.003},
-    "hytransformer": {"epochs": 100, "lr": 0.003},
-    "stare_transformer": {"epochs": 100, "lr": 0.003},
-    "transformer": {"epochs": 100, "lr": 0.003},
+    "hinge": {"epochs": 25, "batch_size": 64},
+    "neuinfer": {"epochs": 25},
+    "gran": _TRANSFORMER,
+    "hynt": _TRANSFORMER,
+    "hytransformer": {**_TRANSFORMER, "epochs": 80},
+    "stare_transformer": _TRANSFORMER,
+    "transformer": _TRANSFORMER,
 }
 #: Decoders that take two values of one attribute in a fact for each other: v + r = w, w + r = v.
 TRANSLATING = {"transe", "transh"}

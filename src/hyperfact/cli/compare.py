@@ -21,7 +21,7 @@ from hyperfact.cli.common import (
 )
 from hyperfact.cli.judge import By, Split, TiesOption
 from hyperfact.cli.options import NamingCommand, with_code
-from hyperfact.cli.results import print_comparisons
+from hyperfact.cli.results import NAMES, print_comparisons
 from hyperfact.cli.visible import in_line
 from hyperfact.errors import DataError, UserError
 from hyperfact.system.table_texts import FORMS, table_text
@@ -29,6 +29,7 @@ from hyperfact.system.table_texts import FORMS, table_text
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.evaluation import Policy, Ranks, Standing
     from hyperfact.graph.hkg import HKG
+    from hyperfact.graph.labels import Labels
 
 RunPaths = Annotated[
     list[Path],
@@ -119,8 +120,13 @@ def _slices(
         return {}
     from hyperfact.evaluation.slices import RankedQueries, slices_of
 
-    queries = RankedQueries(next(iter(rankings.values())), *_facts_of(path, split, data_dir))
-    return {f"{n} {label}": rows for n in by for label, rows in slices_of(queries, n).items()}
+    asked, train, labels = _facts_of(path, split, data_dir)
+    queries = RankedQueries(next(iter(rankings.values())), asked, train)
+    return {
+        f"{n} {labels.full(part) if n in NAMES else part}": rows
+        for n in by
+        for part, rows in slices_of(queries, n).items()
+    }
 
 
 def _tell_two(
@@ -220,12 +226,13 @@ def _dataset(path: Path, about: Mapping[str, Any]) -> str:
     return f"{name or 'a dataset without a name'} {about.get('split', '')}".strip()
 
 
-def _facts_of(path: Path, split: str, data_dir: Path | None) -> "tuple[HKG, HKG]":
-    """The asked facts and the training facts of a run."""
+def _facts_of(path: Path, split: str, data_dir: Path | None) -> "tuple[HKG, HKG, Labels]":
+    """The asked facts and the training facts of a run, and how names are shown."""
     from hyperfact.runs.build import training_facts
     from hyperfact.runs.run import open_run
 
     if not path.is_dir():
         raise DataError(f"{path}: slices need the facts; compare run directories")
     stored = open_run(path, data_dir=data_dir)
-    return stored.splits[split], training_facts(stored.config, stored.splits)
+    train = training_facts(stored.config, stored.splits)
+    return stored.splits[split], train, stored.splits.labels

@@ -149,6 +149,7 @@ def stats(
     reading: Reading,
     dataset: Dataset = "baseball",
     *,
+    labels: LabelFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Count entities, relations, arities, qualifiers and degrees of a dataset.
@@ -161,7 +162,7 @@ def stats(
     if as_json:
         print_json({**found.as_dict(), "format": formats})
     else:
-        _print_stats(found, splits.labels)
+        _print_stats(found, labelled(splits, labels).labels)
         print_text(f"format: {formats}")
 
 
@@ -263,6 +264,7 @@ def convert(
     *,
     from_: Annotated[str | None, typer.Option("--from", help="Format of the source.")] = None,
     to: Annotated[str | None, typer.Option("--to", help="Format of the target.")] = None,
+    split: Annotated[str | None, typer.Option(help="Only this split, into one file.")] = None,
     columns: Columns = None,
     literals: Literals = "keep",
     data_dir: DataDir = None,
@@ -276,6 +278,8 @@ def convert(
     """
     refuse_existing(target, force=force)
     splits = Reading(data_dir, from_, columns, literals).splits(source)
+    if split is not None:
+        splits = splits.only(split)
     if splits.label_texts and target.suffix:
         refuse_existing(beside(target), force=force)
     paths = write(splits, target, format=to)

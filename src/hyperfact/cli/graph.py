@@ -177,7 +177,8 @@ def verify_command(
     """
     refuse_existing(out, force=force)
     splits = reading.splits(dataset)
-    certificate = verify(pick(splits, split), way.transformation, mode=way.mode, examples=examples)
+    facts = pick(splits, split)
+    certificate = verify(facts, way.transformation, mode=way.mode, examples=examples)
     document = {"dataset": splits.name, "split": split, **certificate.to_dict()}
     if out is not None:
         text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
@@ -186,6 +187,10 @@ def verify_command(
         print_json(document)
     else:
         _print_certificate(certificate, f"{splits.name} {split}")
+        for loss, some in zip(certificate.losses, certificate.examples, strict=True):
+            print_text(f"\n{loss.reason}: {len(loss.rows):,} facts\n  {loss.why}")
+            for row in loss.rows[: len(some)].tolist():
+                print_text(f"  e.g. {splits.labels.fact(facts[row])}")
     if not certificate.lossless:
         raise typer.Exit(1)
 
@@ -197,10 +202,6 @@ def _print_certificate(found: Certificate, what: str) -> None:
     print_table(("count", ""), [(name, value) for name, value in found.counts.items()])
     print_text(f"\nfacts    {found.hkg_fingerprint}\ngraph    {found.kg_fingerprint}")
     print_text(f"restored {found.restored_fingerprint or 'this transformation has no inverse'}")
-    for loss, examples in zip(found.losses, found.examples, strict=True):
-        print_text(f"\n{loss.reason}: {len(loss.rows):,} facts\n  {loss.why}")
-        for example in examples:
-            print_text(f"  e.g. {example}")
 
 
 @app.command()

@@ -8,7 +8,7 @@ from hyperfact.cli.visible import in_line
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.labels import Labels
 
-_NAMES = ("relation", "attribute")  # slices whose parts are names
+NAMES = ("relation", "attribute")  # slices whose parts are names
 
 if TYPE_CHECKING:
     from hyperfact.evaluation import Comparison, Evaluation
@@ -35,7 +35,7 @@ def report(
                 for part, metrics in found.by(name).items()
             }
             for name in by
-            for named in [name in _NAMES]
+            for named in [name in NAMES]
         }
         print_json({**about, **found.as_dict(), **slices})
         _warn(found)
@@ -60,7 +60,7 @@ def print_results(
         slices |= found.beside
         slices["macro over relations"] = found.macro
         for name in names:
-            look = full if name in _NAMES else str
+            look = full if name in NAMES else str
             slices |= {f"{name} {look(part)}": m for part, m in found.by(name).items()}
         rows += [
             (split, label, m.mrr, *m.hits.values(), m.mean_rank, m.amri, m.ranks)

@@ -248,6 +248,11 @@ def write(
     elif len(facts) == 1 and path.suffix:
         folder, parts = path.parent, {path.name: next(iter(facts.values()))}
     else:
+        if path.suffix == chosen.suffix and not path.is_dir():
+            raise UserError(
+                f"{path}: {facts.name} has the splits {', '.join(facts)}: a folder for them is "
+                f"named without {chosen.suffix}; a file holds one of them (--split)"
+            )
         folder, parts = path, {f"{s}{chosen.suffix}": part for s, part in facts.items()}
     with staged(folder) as stage:
         for name, part in parts.items():

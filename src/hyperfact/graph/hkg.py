@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperfact.errors import DataError
+from hyperfact.errors import DataError, UnknownNameError
 from hyperfact.graph.columns import Columns, Repeats, canonical, check_ids, used
 from hyperfact.graph.facts import Fact, Vocabulary, name_order
 from hyperfact.graph.fingerprints import digest_of, fact_hashes, name_hashes
@@ -266,6 +266,12 @@ class Splits(Mapping[str, HKG]):
     def labels(self) -> Labels:
         """How the names are shown."""
         return Labels(self.label_texts, self.entities, self.relations)
+
+    def only(self, name: str) -> "Splits":
+        """One part, as a dataset."""
+        if name not in self.parts:
+            raise UnknownNameError("split", name, self.parts)
+        return replace(self, parts={name: self.parts[name]})
 
     def with_labels(self, texts: LabelTexts) -> "Splits":
         """The same facts; what these labels say goes before what the data says."""

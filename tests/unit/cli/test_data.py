@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hyperfact.cli import main
+from hyperfact.data import load
 from hyperfact.data.formats import FORMATS
 
 FACTS = "Q1,P1,Q2\nQ1,P1,Q3,P2,Q4\nQ1,P1,Q3,P2,Q4\nQ2,P1,Q1,P3,+5\n"
@@ -61,6 +62,28 @@ def test_convert_there_and_back(facts: Path, tmp_path: Path) -> None:
         run("convert", str(tmp_path / "a.parquet"), str(tmp_path / "b.txt"), "--to", "stare") == 0
     )
     assert (tmp_path / "b.txt").read_text() == "Q1,P1,Q2\nQ1,P1,Q3,P2,Q4\nQ2,P1,Q1,P3,+5\n"
+
+
+def test_several_splits_need_a_folder_and_one_split_is_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "world.jsonl"
+    assert run("convert", "world", str(target)) == 2
+    error = capsys.readouterr().err
+    assert "train, valid, test" in error
+    assert "--split" in error
+    assert not target.exists()
+    assert run("convert", "world", str(target), "--split", "test") == 0
+    assert len(load(target).all) == len(load("world").test)
+    assert run("convert", "world", str(target), "--split", "tset", "--force") == 2
+
+
+def test_stats_shows_labels_of_a_file(
+    facts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "names.tsv").write_text("Q1\tAda\n")
+    assert run("stats", str(facts), "--labels", str(tmp_path / "names.tsv")) == 0
+    assert "Ada" in capsys.readouterr().out
 
 
 def test_convert_writes_nothing_when_it_must_refuse(

@@ -284,3 +284,15 @@ def test_literals_can_be_dropped_or_refused(tmp_path: Path) -> None:
     assert (report.dropped_facts, report.dropped_qualifiers) == (1, 1)
     with pytest.raises(FormatError, match=":3: the literal '5kg'"):
         read(path, literals="error")
+
+
+def test_columns_of_labels_tell_what_names_are_called(tmp_path: Path) -> None:
+    path = tmp_path / "a.kgtk"
+    path.write_text(
+        "node1\tlabel\tnode2\tid\tnode1;label\tlabel;label\tnode2;label\n"
+        "Q1\tP1\tQ2\te1\t'Ada'@en|'Ade'@de\t\"wrote to\"\tBob\n"
+        "e1\tP2\t5kg\t\t\t\t\n"
+    )
+    splits, report = read(path)
+    assert splits.labels.fact(splits.train[0]).startswith("Ada | wrote to | Bob | P2 = ")
+    assert not report.warnings

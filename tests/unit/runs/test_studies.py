@@ -64,6 +64,14 @@ def test_a_quick_study_writes_table_and_picture(name: str, tmp_path: Path) -> No
     assert (tmp_path / f"{name}.svg").read_bytes().lstrip().startswith(b"<?xml")
 
 
+def test_a_table_of_sizes_is_not_written_over(tmp_path: Path) -> None:
+    plan, study = Plan(overrides=TINY), STUDIES["complexity"]
+    lines = study.run(Office(tmp_path).workspace, plan)
+    with pytest.raises(UserError, match="--resume"):
+        study.run(Office(tmp_path).workspace, plan)
+    assert study.run(Office(tmp_path, resume=True).workspace, plan) == lines
+
+
 def test_what_is_trained_is_not_trained_again(tmp_path: Path) -> None:
     plan, study = Plan(overrides=TINY), STUDIES["tsne"]
     first = Office(tmp_path)

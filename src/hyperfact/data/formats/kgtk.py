@@ -3,8 +3,9 @@
 Edges may stand in any order, so they are kept as columns of ids until the end of the file.
 """
 
+import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -34,6 +35,11 @@ _ALIASES = {
     "relationship": "label",
     "ID": "id",
 }
+
+
+#: Columns that say what the node or the label beside them is called, and what names that one.
+_LABELS = {"node1;label": ("node1", entity_of), "node2;label": ("node2", entity_of),
+           "label;label": ("label", relation_of)}  # fmt: skip
 
 
 class _Fields(dict[str, int]):
@@ -135,11 +141,13 @@ def _ids(values: "array[int]") -> Ids:
 def _read(source: Source, builder: FactBuilder) -> None:
     edges, number = _Edges(builder), 0
     places: list[int] = []
+    labels: list[tuple[int, int, Callable[[str], str]]] = []
     width = 0
     try:
         for number, line in source.lines():
             if not places:
                 width, places = line.count("\t") + 1, _places(line)
+                labels = _label_places(line, places)
                 _warn_columns(source, builder, line)
             elif line[:1] != "#" and line.strip():
                 fields = line.split("\t")
@@ -148,6 +156,8 @@ def _read(source: Source, builder: FactBuilder) -> None:
                 fields.append("")  # the id of a table without ids
                 n1, label, n2, name = (fields[place] for place in places)
                 edges.add(n1, label, n2, name, line=number)
+                for place, owner, name_of in labels:
+                    _add_label(builder, fields[owner] and name_of(fields[owner]), fields[place])
     except Fault as fault:
         raise FormatError(source.path, number, str(fault)) from None
     if not places:
@@ -169,8 +179,31 @@ def _places(header: str) -> list[int]:
     return [columns.index(column) if column in columns else len(columns) for column in _HEADER]
 
 
+def _label_places(
+    header: str, places: Sequence[int]
+) -> list[tuple[int, int, Callable[[str], str]]]:
+    """Where labels stand, whose they are, and how the field of that one is a name."""
+    owners = dict(zip(_HEADER, places, strict=True))
+    return [
+        (place, owners[_LABELS[column][0]], _LABELS[column][1])
+        for place, column in enumerate(header.split("\t"))
+        if column in _LABELS
+    ]
+
+
+def _add_label(builder: FactBuilder, name: str, field: str) -> None:
+    """The first of the texts that a field lists for a name; a symbol is a label as it stands."""
+    first = re.split(r"(?<!\\)\|", field, maxsplit=1)[0]
+    if name and first:
+        text = entity_of(first)
+        if isinstance(text, Literal):
+            builder.labels.add_literal(name, text)
+        else:
+            builder.labels.add(name, text)
+
+
 def _warn_columns(source: Source, builder: FactBuilder, header: str) -> None:
-    further = [c for c in header.split("\t") if _ALIASES.get(c, c) not in _HEADER]
+    further = [c for c in header.split("\t") if _ALIASES.get(c, c) not in (*_HEADER, *_LABELS)]
     if further:
         count = f"{len(further)} further column{'s' if len(further) > 1 else ''}"
         builder.warn(f"{source.path}: {count} ({', '.join(further)[:200]}) not read")

@@ -21,10 +21,13 @@ class Complexity(Study):
         """Count.
 
         Raises:
-            UserError: Rows were chosen, which is for studies that train.
+            UserError: Rows were chosen, which is for studies that train; or there is a table
+                already and the study is not to be resumed.
         """
         if plan.rows:
             raise UserError(f"{self.name} trains nothing, so that no rows can be chosen")
+        if plan.train and not workspace.resume and (workspace.folder / f"{self.name}.md").exists():
+            raise UserError(f"{workspace.folder}: holds a table already; --resume counts again")
         lines = [
             {"dataset": dataset} | asdict(cost)
             for dataset in self.datasets_of(plan)
