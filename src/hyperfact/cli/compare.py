@@ -11,8 +11,8 @@ from hyperfact.cli.common import (
     AsJson,
     DataDir,
     Force,
+    RunPaths,
     app,
-    check_run,
     note,
     print_json,
     print_table,
@@ -30,15 +30,6 @@ if TYPE_CHECKING:  # torch takes a second to import, which the other commands sh
     from hyperfact.evaluation import Policy, Ranks, Standing
     from hyperfact.graph.hkg import HKG
 
-RunPaths = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="RUN RUN…",
-        help="Run directories.",
-        show_default=False,
-        callback=lambda paths: [check_run(path) for path in paths],
-    ),
-]
 _HEAD = ("run", "MRR", "Hits@1", "Hits@10", "to the best", "95 % interval", "p", "wins", "losses")
 
 

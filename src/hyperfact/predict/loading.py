@@ -1,15 +1,15 @@
 """From a run directory to what answers questions, without building the encoder."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.graph.hkg import Splits
+from hyperfact.models.ensemble import Joint, Pool
 from hyperfact.models.representations import Representations
+from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.cache import RunCache
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import (
@@ -28,7 +28,9 @@ from hyperfact.runs.build import (
     training_facts,
     unseen_of,
 )
+from hyperfact.runs.ensemble_members import is_ensemble, members_of, numbers_of
 from hyperfact.runs.extensions import refuse_missing
+from hyperfact.runs.run import model_of
 
 
 @dataclass(frozen=True)
@@ -41,19 +43,9 @@ class LoadedRun:
     scorer: Scorer
     cache: RunCache
 
-    @property
-    def weights(self) -> Mapping[str, Tensor]:
-        """The parameters of the whole model."""
-        return {n: t for n, t in self.stored.tensors.items() if not n.startswith(VECTORS)}
-
-    def load_into(self, model: nn.Module) -> None:
-        """Give a model of this configuration its parameters.
-
-        Raises:
-            DataError: The run holds others than such a model has.
-        """
-        check_tensors(self.stored.path / WEIGHTS, self.weights, model)
-        model.load_state_dict(self.weights)
+    def model(self) -> TransEQ:
+        """The whole model, with its encoder."""
+        return model_of(self.stored, self.config, self.splits).eval()
 
 
 def load_run(path: Path, *, splits: Splits | None, data_dir: Path | None) -> LoadedRun:
@@ -73,6 +65,11 @@ def load_run(path: Path, *, splits: Splits | None, data_dir: Path | None) -> Loa
 
 def _scorer(stored: Stored, config: ExperimentConfig, splits: Splits) -> Scorer:
     """The decoder with its weights, and the vectors that the encoder made."""
+    if is_ensemble(config):
+        runs = members_of(stored.path, config)
+        scorers = [load_run(run, splits=splits, data_dir=None).scorer for run in runs]
+        pool = Pool([s.decoder for s in scorers], *numbers_of(stored, len(runs)))
+        return Scorer(pool, Joint.join([s.z for s in scorers]), "float32")
     check_vectors(stored, config.training.dim)
     tensors = stored.tensors
     z = Representations(tensors[VECTORS + "entities"], tensors[VECTORS + "relations"])

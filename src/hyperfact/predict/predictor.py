@@ -5,8 +5,6 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-import torch
-
 from hyperfact.config import ExperimentConfig
 from hyperfact.data.label_files import read_labels
 from hyperfact.graph.facts import Vocabulary
@@ -29,7 +27,7 @@ from hyperfact.predict.questions import (
 )
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import Stored
-from hyperfact.runs.build import build, training_facts
+from hyperfact.runs.build import training_facts
 from hyperfact.runs.run import Run, representations
 
 _CELLS = 2**24  # scores that exist at once: 64 MB in float32
@@ -131,9 +129,7 @@ class Predictor:
         if self._model is not None:
             return self._model
         assert self._loaded is not None, "a predictor without a model comes from a directory"
-        model = build(self.config, self.knowledge.train, torch.Generator().manual_seed(0))
-        self._loaded.load_into(model)
-        return model.eval()
+        return self._loaded.model()
 
     def calibration(self, kind: Fitted = "entity") -> Calibration | None:
         """From scores to probabilities, for one kind; fitted once, and kept with the run.

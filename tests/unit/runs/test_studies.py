@@ -240,12 +240,12 @@ def test_a_benchmark_without_the_letter_of_the_paper_goes_without_the_row() -> N
 
 
 def test_a_system_starts_from_its_recipe() -> None:
-    main, one = STUDIES["main"], {"seeds": 1}
-    cells = {cell.row: cell for cell in main.cells(Plan("full", ("FB-AUTO",), **one))}  # type: ignore[attr-defined]
+    main = STUDIES["main"]
+    cells = {cell.row: cell for cell in main.cells(Plan("full", ("FB-AUTO",), 1))}  # type: ignore[attr-defined]
     assert cells["RAM"].config == read_config(Path("fb_auto_ram"))
     assert {"m-DistMult", "HypE", "m-TransH", "HINGE", "StarE", "G-MPNN"} < set(cells)
     assert not {"ComplEx", "RotatE"} & set(cells)  # they have recipes for triples
-    rows = [cell.row for cell in main.cells(Plan("full", ("WN18RR",), **one))]  # type: ignore[attr-defined]
+    rows = [cell.row for cell in main.cells(Plan("full", ("WN18RR",), 1))]  # type: ignore[attr-defined]
     assert rows == ["DistMult", "ComplEx", "RotatE", "TuckER", "ConvE", "CompGCN + ConvE"]
 
 

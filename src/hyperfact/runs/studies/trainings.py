@@ -33,7 +33,7 @@ class Main(Trainings):
             "m-DistMult": _LOOKUP,
             "HypE": {**_LOOKUP, **_decoder("hype")},
             "m-TransH": {**_LOOKUP, **_decoder("mtransh")},
-            **dict.fromkeys(SYSTEMS, {}),
+            **{system: {} for system in SYSTEMS},
         }
 
     def lines(
