@@ -37,7 +37,7 @@ def figures() -> str:
     text = io.StringIO()
     writer = csv.writer(text, delimiter="\t", lineterminator="\n")
     writer.writerow(HEAD)
-    best: dict[tuple[str, ...], tuple[float, int, float]] = {}
+    best: dict[tuple[str, str, str], tuple[float, int, float]] = {}
     for (pair, _), values in rows.items():
         mrr, seconds = (mean(column) for column in zip(*values, strict=True))
         best[pair] = max(best.get(pair, (0.0, 0, 0.0)), (mrr, len(values), seconds))

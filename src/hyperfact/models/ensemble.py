@@ -43,7 +43,7 @@ class Joint(Representations):
             torch.cat([table.double() / table.double().std() for table in tables], dim=1)
             for tables in zip(*((z.entities, z.relations) for z in members), strict=True)
         )
-        return cls(entities, relations, None, tuple(members))
+        return cls(entities, relations, members=tuple(members))
 
     def rows(self, order: Tensor) -> "Joint":
         """The same with other entities: those of these rows."""
@@ -146,6 +146,7 @@ class Ensemble(TransEQ):
 
     def __init__(self, models: Sequence[TransEQ], weights: Tensor, temperatures: Tensor) -> None:
         nn.Module.__init__(self)
-        self.encoded, self.precision, self.unseen = models[0].encoded, "float32", None
+        self.encoded, self.precision = models[0].encoded, "float32"
+        self.unseen = self.numbers = None
         self.members, self.encoder = tuple(models), Members(models)
         self.decoder = Pool([model.decoder for model in models], weights, temperatures)

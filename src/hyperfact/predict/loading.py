@@ -24,13 +24,16 @@ from hyperfact.runs.artifacts import (
 from hyperfact.runs.build import (
     build_decoder,
     load_data,
+    numbers_of,
     precision_of,
     training_facts,
     unseen_of,
 )
-from hyperfact.runs.ensemble_members import is_ensemble, members_of, numbers_of
+from hyperfact.runs.ensemble_members import is_ensemble, members_of, weights_of
 from hyperfact.runs.extensions import refuse_missing
 from hyperfact.runs.run import model_of
+
+_TABLES = ("entities", "relations")
 
 
 @dataclass(frozen=True)
@@ -68,15 +71,16 @@ def _scorer(stored: Stored, config: ExperimentConfig, splits: Splits) -> Scorer:
     if is_ensemble(config):
         runs = members_of(stored.path, config)
         scorers = [load_run(run, splits=splits, data_dir=None).scorer for run in runs]
-        pool = Pool([s.decoder for s in scorers], *numbers_of(stored, len(runs)))
+        pool = Pool([s.decoder for s in scorers], *weights_of(stored, len(runs)))
         return Scorer(pool, Joint.join([s.z for s in scorers]), "float32")
     check_vectors(stored, config.training.dim)
     tensors = stored.tensors
-    z = Representations(tensors[VECTORS + "entities"], tensors[VECTORS + "relations"])
-    unseen = unseen_of(config, training_facts(config, splits))
+    train = training_facts(config, splits)
+    unseen, numbers = unseen_of(config, train), numbers_of(config, train)
+    entities, relations, stand_ins = (*(tensors[VECTORS + n] for n in _TABLES), None)
     if unseen is not None:
-        entities, stand_ins = unseen.introduce(z.entities, training=False)
-        z = Representations(entities, z.relations, stand_ins)
+        entities, stand_ins = unseen.introduce(entities, training=False)
+    z = Representations(entities, relations, stand_ins, numbers)
     generator = torch.Generator().manual_seed(0)
     decoder = build_decoder(config, len(stored.entities), generator)
     prefix, decoder = "decoder.", decoder.to(z.entities.dtype)

@@ -53,7 +53,7 @@ def members_of(ensemble: Path, config: ExperimentConfig) -> list[Path]:
     return found
 
 
-def numbers_of(stored: Stored, members: int) -> tuple[Tensor, Tensor]:  # (members,), (members,)
+def weights_of(stored: Stored, members: int) -> tuple[Tensor, Tensor]:  # (members,), (members,)
     """Weights and temperatures of the members."""
     for name in _TENSORS:
         tensor = stored.tensors.get(name)

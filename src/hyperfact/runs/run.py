@@ -12,15 +12,23 @@ from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation import Background, Evaluation, Policy, asked_facts, evaluating
 from hyperfact.evaluation.baseline import NAME, most_frequent
-from hyperfact.evaluation.evaluator import rank_with, scorer_of
+from hyperfact.evaluation.evaluator import SLOTS, rank_with, scorer_of
+from hyperfact.evaluation.number_errors import NumberErrors, number_errors
 from hyperfact.evaluation.policy import Given
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.models.ensemble import Ensemble, Pool
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs import artifacts
-from hyperfact.runs.build import build, limits_of, load_data, policy_of, training_facts
-from hyperfact.runs.ensemble_members import is_ensemble, members_of, numbers_of
+from hyperfact.runs.build import (
+    build,
+    limits_of,
+    load_data,
+    number_roles_of,
+    policy_of,
+    training_facts,
+)
+from hyperfact.runs.ensemble_members import is_ensemble, members_of, weights_of
 from hyperfact.runs.extensions import note_extensions, refuse_missing
 from hyperfact.runs.provenance import versions
 from hyperfact.training.events import Epoch
@@ -87,6 +95,7 @@ def evaluate_split(
     with evaluating(run.model):
         score = scorer_of(run.model, run.model.encode())
         found = rank_with(score, facts, known, policy=policy, limits=limits)
+        found = replace(found, numbers=_number_errors(run, facts, known, policy))
         if alone:
             return found
         beside = {}
@@ -101,9 +110,26 @@ def evaluate_split(
         return replace(found, beside=beside)
 
 
+def _number_errors(run: Run, facts: HKG, known: Background, policy: Policy) -> NumberErrors | None:
+    """Of numbers that the model estimates instead of ranking them."""
+    if known.numbers is None:
+        return None
+    z, decoder = run.model.encode(), run.model.decoder
+    rows, slots = limits_of(run.config).batch_size, SLOTS[policy.slots]
+    return number_errors(
+        lambda facts, slots: decoder.estimate(facts, slots, z),
+        facts,
+        known.numbers,
+        rows=rows,
+        slots=slots,
+    )
+
+
 def background_of(run: Run) -> Background:
     """What the run's rankings rest on: all its facts, and those it was trained on."""
-    return Background.of(run.splits, training_facts(run.config, run.splits))
+    train = training_facts(run.config, run.splits)
+    numbers = None if is_ensemble(run.config) else number_roles_of(run.config, train)
+    return Background.of(run.splits, train, numbers)
 
 
 def representations(model: TransEQ) -> Representations:
@@ -204,7 +230,7 @@ def model_of(stored: artifacts.Stored, config: ExperimentConfig, splits: Splits)
     if is_ensemble(config):
         members = members_of(stored.path, config)
         models = [open_run(member, splits=splits).model for member in members]
-        return Ensemble(models, *numbers_of(stored, len(models)))
+        return Ensemble(models, *weights_of(stored, len(models)))
     artifacts.check_vectors(stored, config.training.dim)
     train = training_facts(config, splits)
     model = build(config, train, torch.Generator().manual_seed(config.training.seed))

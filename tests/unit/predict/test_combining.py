@@ -12,6 +12,7 @@ from torch import Tensor
 from hyperfact.errors import DataError, UserError
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import HKG
+from hyperfact.models.ensemble import Ensemble, Pool
 from hyperfact.predict import Predictor
 from hyperfact.predict.combining import combine, pool_weights
 from hyperfact.predict.explain import explain
@@ -52,8 +53,9 @@ def test_an_ensemble_of_one_run_has_its_ranks(tmp_path: Path) -> None:
 
 
 def test_scores_are_the_product_of_calibrated_probabilities() -> None:
-    model = open_run(both(), splits=league()).model
-    weights, temperatures = model.decoder.weights, model.decoder.temperatures
+    decoder = open_run(both(), splits=league()).model.decoder
+    assert isinstance(decoder, Pool)
+    weights, temperatures = decoder.weights, decoder.temperatures
     product = torch.ones(1, len(league().entities), dtype=torch.float64)
     for place, run in enumerate(two()):
         member = (logits(run) / temperatures[place]).softmax(dim=1)
@@ -82,8 +84,9 @@ def test_it_answers_and_explains_itself() -> None:
 
 def test_hidden_facts_are_hidden_from_each_member() -> None:
     model = open_run(both(), splits=league()).model
+    assert isinstance(model, Ensemble)
     keep = model.keep_without(np.array([0]))
-    assert len(keep) == sum(len(member.encoded) for member in model.members)  # type: ignore[attr-defined]
+    assert len(keep) == sum(len(member.encoded) for member in model.members)
     with torch.no_grad():
         hidden, whole = model.eval().encode(keep=keep), model.encode()
     assert not torch.equal(hidden.entities, whole.entities)
