@@ -30,6 +30,7 @@ COLUMNS = {
     "hits@10": "Hits@10",
     "s/o mrr": "s/o only",
     "leak-free mrr": "leak-free",
+    "rmse of numbers": "RMSE of numbers",
     "valid mrr": "valid",
     "seeds": "seeds",
     "epochs": "epochs",

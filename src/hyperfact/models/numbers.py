@@ -4,7 +4,7 @@ In a role of numbers a number is told by its place between the smallest and the 
 training facts have there (`graph.number_roles`), so that all of them are of one size.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -21,25 +21,34 @@ class Numbers:
     values: Tensor  # (entities,) NaN: no number
     low: Tensor  # (3 * relations,) NaN: a role of names
     span: Tensor  # (3 * relations,)
+    mean: Tensor  # (3 * relations,)
 
     @classmethod
     def of(cls, roles: NumberRoles) -> "Numbers":
         """As tensors."""
-        return cls(*(torch.from_numpy(part) for part in (roles.values, roles.low, roles.span)))
+        parts = (roles.values, roles.low, roles.span, roles.mean)
+        return cls(*(torch.from_numpy(part) for part in parts))
 
     def shares(self, facts: FactBatch) -> Tensor:  # (batch, slots)
         """The place of each number on the scale of its role, 0 to 1; NaN where there is none."""
         roles = role_numbers(facts, len(self.low) // 3)
         return ((self.values[facts.entities] - self.low[roles]) / self.span[roles]).float()
 
+    def means(self, facts: FactBatch, slots: Tensor) -> Tensor:  # (batch,)
+        """What training facts have on average in the role of the asked slot, on its scale."""
+        roles = role_numbers(facts, len(self.low) // 3).gather(1, slots[:, None])[:, 0]
+        return ((self.mean[roles] - self.low[roles]) / self.span[roles]).float()
+
     def rows(self, order: Tensor) -> "Numbers":
         """Of other entities: those of these rows."""
-        return Numbers(self.values[order], self.low, self.span)
+        return replace(self, values=self.values[order])
 
     def with_mean(self) -> "Numbers":
         """The same for one more entity and one more relation, which are no numbers."""
-        low, span = (_one_more(part.view(3, -1)).flatten() for part in (self.low, self.span))
-        return Numbers(_one_more(self.values), low, span)
+        scales = (self.low, self.span, self.mean)
+        return Numbers(
+            _one_more(self.values), *(_one_more(part.view(3, -1)).flatten() for part in scales)
+        )
 
 
 def _one_more(part: Tensor) -> Tensor:

@@ -36,6 +36,7 @@ AWAITED = {
     "fb_auto_reale",
     "fb_auto_s2s",
     "fb_auto_stare_transformer",
+    "hn_yg_hynt",
     "jf17k_paper",
     "wd50k_100_hytransformer",
     "wd50k_100_stare_transformer",

@@ -13,6 +13,8 @@ from hyperfact.models.decoders.readout import ROLES, ReadOut, with_hole
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations, rows_of
 
+_STEP = 0.1  # first estimates are so far from the mean of their role, as numbers are
+
 
 class HyNTSettings(AttentionSettings):
     """Options of `hynt`; published are 3 layers, an inner width of 1024 and d = 256."""
@@ -40,7 +42,8 @@ class HyNT(ReadOut):
     of its role. The asked entity is replaced by a learned vector. Elements enter as h / scale.
 
     A number x in the role of a relation or attribute r enters as x (N h_r) and is asked for as
-    y_hole · (M h_r) / sqrt(d) + m · h_r, both on the scale of its role (`numbers = true`).
+    x_r + y_hole · (M h_r) / (10 sqrt(d)), x_r being the mean of the role, all on the scale of the
+    role (`numbers = true`).
 
     As published but for: candidates are the entities' own vectors instead of a second table, as an
     encoder wants it; the vectors of numbers are maps of the relation's, not tables; sizes for a
@@ -73,7 +76,6 @@ class HyNT(ReadOut):
         self.entity_bias = nn.Parameter(torch.zeros(self.num_entities))
         if settings.numbers:
             self.number_in, self.number_out = (linear(dim, dim, generator) for _ in range(2))
-            self.number_mean = linear(dim, 1, generator)
 
     @staticmethod
     def reads_numbers(settings: HyNTSettings) -> bool:
@@ -99,9 +101,9 @@ class HyNT(ReadOut):
         query = self._read(facts, slots, z, generator)
         asked = facts.relations.gather(1, (slots - 1).clamp(min=0)[:, None])[:, 0]
         relation = rows_of(z.relations, asked) / self.scale
-        size = (query * self.number_out(relation)).sum(dim=1) / math.sqrt(self.dim)
-        found: Tensor = size + self.number_mean(relation)[:, 0]
-        return found
+        offset: Tensor = (query * self.number_out(relation)).sum(dim=1) / math.sqrt(self.dim)
+        assert z.numbers is not None, "numbers are asked for where there are some"
+        return z.numbers.means(facts, slots) + _STEP * offset
 
     def _read(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
