@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from hyperfact.cli.common import note, print_table, print_text
+from hyperfact.cli.common import note, print_json, print_table, print_text
 from hyperfact.cli.visible import in_line
 from hyperfact.graph.labels import Labels
 from hyperfact.graph.syntax import quote
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.predict import Answers
+    from hyperfact.predict.estimates import Estimate
     from hyperfact.predict.explain import Explanation, Step, WhatIf
 
 
@@ -23,6 +24,15 @@ def print_answers(answers: "Answers") -> None:
     kind = "probabilities are calibrated" if answers.calibrated else "not calibrated"
     note(f"{answers.candidates:,} candidates; {kind}")
     print_notes(answers)
+
+
+def print_estimate(question: str, found: "Estimate", *, as_json: bool) -> None:
+    """A number where one is asked for."""
+    if as_json:
+        print_json({"question": question, "estimate": found.as_dict()})
+        return
+    print_text(f"estimate  {found.value.text}")
+    note(f"training facts have {found.low.text} to {found.high.text} in this role")
 
 
 def print_notes(answers: "Answers") -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from hyperfact.cli.answers import print_answers, print_explanation, print_moves
+from hyperfact.cli.answers import print_answers, print_estimate, print_explanation, print_moves
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
@@ -104,6 +104,10 @@ def predict(
     predictor = opening.load(path)
     if batch is not None and out is not None:
         _answer_file(predictor, batch, out, request, as_json=as_json)
+        return
+    found = predictor.estimate(question or "")
+    if found is not None:
+        print_estimate(question or "", found, as_json=as_json)
         return
     answers = predictor.answer([question or ""], request)[0]
     if as_json:

@@ -65,6 +65,15 @@ RunPath = Annotated[
     Path,
     typer.Argument(metavar="RUN", help="A run directory.", show_default=False, callback=check_run),
 ]
+RunPaths = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN RUN…",
+        help="Run directories.",
+        show_default=False,
+        callback=lambda paths: [check_run(path) for path in paths],
+    ),
+]
 _THREADS_A_CORE = 4  # at most; more only wait for each other
 
 

@@ -11,8 +11,8 @@ from hyperfact.cli.common import (
     AsJson,
     DataDir,
     Force,
+    RunPaths,
     app,
-    check_run,
     note,
     print_json,
     print_table,
@@ -31,15 +31,6 @@ if TYPE_CHECKING:  # torch takes a second to import, which the other commands sh
     from hyperfact.graph.hkg import HKG
     from hyperfact.graph.labels import Labels
 
-RunPaths = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="RUN RUN…",
-        help="Run directories.",
-        show_default=False,
-        callback=lambda paths: [check_run(path) for path in paths],
-    ),
-]
 _HEAD = ("run", "MRR", "Hits@1", "Hits@10", "to the best", "95 % interval", "p", "wins", "losses")
 
 

@@ -83,6 +83,11 @@ def print_results(
 
 
 def _print_sureness(split: str, found: "Evaluation") -> None:
+    if (n := found.numbers) is not None:
+        print_text(
+            f"\n{split}: numbers, from 0 to 1 in each role: RMSE {n.rmse:.4f} (the mean of a role "
+            f"{n.baseline_rmse:.4f}), MAE {n.mae:.4f}, {n.queries:,} queries"
+        )
     sure = found.intervals()["mrr"]
     ties = ", ".join(f"{name} {mrr:.4f}" for name, mrr in found.ties.items())
     print_text(f"\n{split}: MRR {sure.level:.0%} interval {sure.low:.4f} to {sure.high:.4f}")

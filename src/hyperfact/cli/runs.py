@@ -1,4 +1,4 @@
-"""Commands on runs: resume, runs, report, plan."""
+"""Commands on runs: resume, ensemble, runs, report, plan."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +11,7 @@ from hyperfact.cli.common import (
     DataDir,
     Force,
     RunPath,
+    RunPaths,
     Threads,
     app,
     note,
@@ -80,6 +81,39 @@ def resume(
         print_results(result.results)
     note_results(path, result.config, "resume", result.results)
     note(f"stored in {path}")
+
+
+@app.command()
+@with_code
+def ensemble(
+    runs: RunPaths,
+    *,
+    out: Annotated[Path, typer.Option(help="A new directory for the ensemble.")],
+    data_dir: DataDir = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make one run of several: their probabilities, weighed on validation facts.
+
+    The result is a run for evaluate, predict, explain and serve. It names its members by place and
+    hash and copies nothing, so they must stay where they are.
+
+    Example: `hyperfact ensemble runs/ram runs/gran --out runs/both`
+    """
+    from hyperfact.cli.results import print_results
+    from hyperfact.predict.combining import combine
+    from hyperfact.runs.looks import note_results
+
+    set_threads(threads)
+    result, members = combine(runs, out, data_dir=data_dir)
+    if as_json:
+        print_json(result.as_dict() | {"members": [member.as_dict() for member in members]})
+    else:
+        heads = ("member", "weight", "temperature", "valid MRR", "test MRR")
+        print_table(heads, [tuple(member.as_dict().values()) for member in members])
+        print_results(result.results)
+    note_results(out, result.config, "ensemble", result.results)
+    note(f"stored in {out}")
 
 
 @app.command("runs")

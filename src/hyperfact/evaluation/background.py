@@ -8,6 +8,7 @@ import numpy as np
 from hyperfact.errors import DataError, UnknownNameError, UserError
 from hyperfact.evaluation.policy import FilterRule, Given, Policy
 from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.number_roles import NumberRoles
 from hyperfact.graph.partial import AgreeingAnswers, PartialQueries
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import Array, Ids, Places, Table, owners_of
@@ -85,11 +86,15 @@ class Background:
     known: KnownAnswers
     train: HKG | None = None
     splits: Splits | None = None  # for filters that leave one out
+    numbers: NumberRoles | None = None  # whose queries are not ranked but estimated
 
     @classmethod
-    def of(cls, splits: Splits, train: HKG | None = None) -> "Background":
+    def of(
+        cls, splits: Splits, train: HKG | None = None, numbers: NumberRoles | None = None
+    ) -> "Background":
         """All splits are known; training showed `train`, by default the split of that name."""
-        return cls(KnownAnswers.build(splits.all), splits.train if train is None else train, splits)
+        train = splits.train if train is None else train
+        return cls(KnownAnswers.build(splits.all), train, splits, numbers)
 
     def filter(self, rule: FilterRule, given: Given = "all") -> Filter:
         """Who does not compete under this rule, where questions give so many qualifiers."""

@@ -25,7 +25,7 @@ from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 
 _GIVEN = {"all": PartialQueries.whole, "half": PartialQueries.half, "none": PartialQueries.bare}
-_SLOTS = {"all": (0, 1, 2), "so": (0, 1), "subject": (0,), "object": (1,), "value": (2,)}
+SLOTS = {"all": (0, 1, 2), "so": (0, 1), "subject": (0,), "object": (1,), "value": (2,)}
 
 
 def evaluate(
@@ -99,9 +99,14 @@ def rank_with(
 
 
 def asked_queries(graph: HKG, background: Background, policy: Policy) -> tuple[Queries, int]:
-    """What the policy asks, and how many queries it skips because of unseen entities."""
+    """What the policy asks, and how many queries it skips because of unseen entities.
+
+    Numbers that a model estimates are not ranked.
+    """
     queries = Queries.of(graph)
-    wanted = np.isin(np.minimum(queries.slot, 2), _SLOTS[policy.slots])
+    wanted = np.isin(np.minimum(queries.slot, 2), SLOTS[policy.slots])
+    if background.numbers is not None:
+        wanted &= ~background.numbers.ask(graph, queries)[1]
     if policy.unseen == "keep":
         return queries.take(np.flatnonzero(wanted)), 0
     unseen = background.has_unseen(graph)[queries.fact]

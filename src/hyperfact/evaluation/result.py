@@ -14,6 +14,7 @@ from hyperfact.evaluation.bootstrap import (
     interval,
     resampled_means,
 )
+from hyperfact.evaluation.number_errors import NumberErrors
 from hyperfact.evaluation.policy import Policy
 from hyperfact.evaluation.ranks import HITS, Metrics, Ranks, mrr_by_ties
 from hyperfact.evaluation.slices import NOT_SEEN, RankedQueries, slices_of
@@ -38,6 +39,7 @@ class Evaluation:
     skipped: int = 0  # queries left out because a fact holds an unseen entity
     hits: Sequence[int] = HITS
     beside: Mapping[str, Metrics] = field(default_factory=dict)  # other figures of the same facts
+    numbers: NumberErrors | None = None  # of queries that are not ranked but estimated
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -102,6 +104,7 @@ class Evaluation:
             "macro": {"over": "relations", **self.macro.as_dict()},
             "by_arity": {str(a): m.as_dict() for a, m in self.by_arity().items()},
             "by_slot": {s: m.as_dict() for s, m in self.by_slot().items()},
+            **({} if self.numbers is None else {"numbers": self.numbers.as_dict()}),
         }
 
     def to_frame(self, kind: str | None = None) -> Any:

@@ -1,6 +1,6 @@
 """The data model: facts and their syntax, vocabularies, HKG, KG, queries, batches.
 
-Order: name_search, ragged, syntax, facts, literal_forms, literal_texts, prefixes, label_texts,
-labels, columns, reserved, fingerprints, rdf_terms, frames, hkg, mediator_hashes, batches, kg,
-queries, partial, role_index.
+Order: name_search, ragged, syntax, facts, literal_forms, literal_texts, quantities, prefixes,
+label_texts, labels, columns, reserved, fingerprints, rdf_terms, frames, hkg, mediator_hashes,
+batches, kg, queries, partial, role_index, number_roles.
 """

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from hyperfact.graph.facts import Literal
 
+XSD = "http://www.w3.org/2001/XMLSchema#"
+_SHORT = re.compile(r'(".*"\^\^)xsd:(\w+)', re.DOTALL)  # as some files abbreviate the type
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 _PLAIN = {"n": "\n", "r": "\r"}
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -35,3 +37,8 @@ def form_of(literal: str) -> Form | None:
         return None
     inner, language, datatype = match.groups(default="")
     return Form(_ESCAPED.sub(lambda m: _PLAIN.get(m[1], m[1]), inner), language, datatype)
+
+
+def typed_form(literal: str) -> Form | None:
+    """The same, of `"2016"^^xsd:integer` too: for reading what it says, not for writing it."""
+    return form_of(_SHORT.sub(rf"\1<{XSD}\2>", str.__str__(literal)))

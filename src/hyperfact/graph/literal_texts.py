@@ -7,13 +7,11 @@ reads alike. A literal whose form is not known here is shown by its text.
 import re
 from collections.abc import Callable
 
-from hyperfact.graph.literal_forms import Form, form_of
+from hyperfact.graph.literal_forms import XSD, Form, typed_form
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
 WIKIBASE = "http://wikiba.se/ontology#"
-_TIMES = {XSD + kind for kind in ("date", "dateTime", "gYear", "gYearMonth")} | {WIKIBASE + "Time"}
-_UNITLESS = (XSD, WIKIBASE)
-_SHORT = re.compile(r'(".*"\^\^)xsd:(\w+)', re.DOTALL)  # as some files abbreviate the type
+TIMES = {XSD + kind for kind in ("date", "dateTime", "gYear", "gYearMonth")} | {WIKIBASE + "Time"}
+UNITLESS = (XSD, WIKIBASE)
 _TIME = re.compile(
     r"([+-]?)(\d{4,16})(?:-(\d\d)(?:-(\d\d))?)?(?:T(\d\d:\d\d)(?::(\d\d)(?:\.\d+)?)?)?"
     r"(Z|[+-]\d\d:\d\d)?",
@@ -33,10 +31,9 @@ def literal_text(literal: str, unit_text: Callable[[str], str] = str) -> str:
         literal: Its lexical or its N-Triples form.
         unit_text: How a unit is shown, by its IRI or its own word.
     """
-    text = str.__str__(literal)
-    form = form_of(_SHORT.sub(rf"\1<{XSD}\2>", text))
+    form = typed_form(literal)
     if form is None:
-        return _bare_text(text, unit_text)
+        return _bare_text(str.__str__(literal), unit_text)
     if form.language:
         return f"{form.text} ({form.language})"
     return _typed_text(form, unit_text) if form.datatype else form.text
@@ -54,13 +51,13 @@ def _bare_text(text: str, unit_text: Callable[[str], str]) -> str:
 
 
 def _typed_text(form: Form, unit_text: Callable[[str], str]) -> str:
-    if form.datatype in _TIMES:
+    if form.datatype in TIMES:
         return _time(form.text) or form.text
     place = _place(form)
     if place is not None:
         return place
     number = _number(form.text)
-    if number is None or form.datatype.startswith(_UNITLESS):
+    if number is None or form.datatype.startswith(UNITLESS):
         return number or form.text
     return f"{number} {unit_text(form.datatype)}"
 

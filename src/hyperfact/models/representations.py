@@ -8,9 +8,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
+from hyperfact.models.numbers import Numbers
 from hyperfact.models.unseen import StandIns
 
-_STAND_INS = "stand_ins."
+_STAND_INS, _NUMBERS = "stand_ins.", "numbers."
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Representations:
     entities: Tensor  # (entities, dim)
     relations: Tensor  # (relations, dim)
     stand_ins: StandIns | None = None  # where an entity may be unseen
+    numbers: Numbers | None = None  # where the decoder reads them
 
     def vectors(self, facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, slots, dim)
         """The vectors of all slots; in known slots a stand-in for who was never seen."""
@@ -33,30 +35,39 @@ class Representations:
         stand_ins = self.stand_ins
         if stand_ins is not None:
             stand_ins = replace(stand_ins, unseen=stand_ins.unseen[order])
-        return replace(self, entities=self.entities[order], stand_ins=stand_ins)
+        numbers = None if self.numbers is None else self.numbers.rows(order)
+        return Representations(self.entities[order], self.relations, stand_ins, numbers)
 
     def with_means(self) -> "Representations":
         """The same, with one more row in each table: the mean of all others."""
         tables = (self.entities, self.relations)
         entities, relations = (torch.cat([t, t.mean(dim=0, keepdim=True)]) for t in tables)
         stand_ins = None if self.stand_ins is None else self.stand_ins.with_mean()
-        return Representations(entities, relations, stand_ins)
+        numbers = None if self.numbers is None else self.numbers.with_mean()
+        return Representations(entities, relations, stand_ins, numbers)
 
     def tensors(self) -> dict[str, Tensor]:
         """All that it is made of, by name."""
         found = {"entities": self.entities, "relations": self.relations}
-        if self.stand_ins is not None:
-            found |= {_STAND_INS + name: t for name, t in vars(self.stand_ins).items()}
+        for prefix, part in ((_STAND_INS, self.stand_ins), (_NUMBERS, self.numbers)):
+            found |= {} if part is None else {prefix + n: t for n, t in vars(part).items()}
         return found
 
     @classmethod
     def of(cls, tensors: Mapping[str, Tensor]) -> "Representations":
         """From what `tensors` gave."""
-        parts = {
-            n.removeprefix(_STAND_INS): t for n, t in tensors.items() if n.startswith(_STAND_INS)
-        }
-        stand_ins = StandIns(**parts) if parts else None
-        return cls(tensors["entities"], tensors["relations"], stand_ins)
+        stand_ins, numbers = (_under(prefix, tensors) for prefix in (_STAND_INS, _NUMBERS))
+        return cls(
+            tensors["entities"],
+            tensors["relations"],
+            StandIns(**stand_ins) if stand_ins else None,
+            Numbers(**numbers) if numbers else None,
+        )
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Those whose names begin so, by the rest of their names."""
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
 
 
 def rows_of(table: Tensor, ids: Tensor) -> Tensor:  # (…, dim)

@@ -7,7 +7,7 @@ phi(s, r, o, {(a, v)})                the decoder, from the vectors of the fact
 """
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -21,6 +21,7 @@ from hyperfact.graph.ragged import Array
 from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
 from hyperfact.models.encoders.encoder import Encoder
 from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.numbers import Numbers
 from hyperfact.models.representations import Representations
 from hyperfact.models.unseen import Unseen
 
@@ -46,6 +47,7 @@ class TransEQ(nn.Module):
         precision: Of weights and products; bfloat16 concerns products alone.
         unseen: Who stands for entities without a training fact; None: they keep their own vectors,
             which have only ever been negatives.
+        numbers: Which entities are numbers, if the decoder reads them as such.
     """
 
     def __init__(
@@ -56,9 +58,11 @@ class TransEQ(nn.Module):
         decoder: Decoder,
         precision: Precision = "float32",
         unseen: Unseen | None = None,
+        numbers: Numbers | None = None,
     ) -> None:
         super().__init__()
-        self.encoded, self.precision, self.unseen = graph, precision, unseen
+        self.encoded, self.precision = graph, precision
+        self.unseen, self.numbers = unseen, numbers
         self.encoder, self.decoder = encoder, decoder
         self.to(torch.float64 if precision == "float64" else torch.float32)
 
@@ -88,9 +92,9 @@ class TransEQ(nn.Module):
         with self._products():
             z: Representations = self.encoder(step)
         if self.unseen is None:
-            return z
+            return replace(z, numbers=self.numbers)
         entities, stand_ins = self.unseen.introduce(z.entities, training=self.training)
-        return Representations(entities, z.relations, stand_ins)
+        return Representations(entities, z.relations, stand_ins, self.numbers)
 
     def withhold(self, facts: FactBatch, generator: torch.Generator | None) -> FactBatch:
         """Facts as training asks about them: of some entities only the role is given."""

@@ -1,15 +1,15 @@
 """From a run directory to what answers questions, without building the encoder."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.graph.hkg import Splits
+from hyperfact.models.ensemble import Joint, Pool
 from hyperfact.models.representations import Representations
+from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.cache import RunCache
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import (
@@ -24,11 +24,16 @@ from hyperfact.runs.artifacts import (
 from hyperfact.runs.build import (
     build_decoder,
     load_data,
+    numbers_of,
     precision_of,
     training_facts,
     unseen_of,
 )
+from hyperfact.runs.ensemble_members import is_ensemble, members_of, weights_of
 from hyperfact.runs.extensions import refuse_missing
+from hyperfact.runs.run import model_of
+
+_TABLES = ("entities", "relations")
 
 
 @dataclass(frozen=True)
@@ -41,19 +46,9 @@ class LoadedRun:
     scorer: Scorer
     cache: RunCache
 
-    @property
-    def weights(self) -> Mapping[str, Tensor]:
-        """The parameters of the whole model."""
-        return {n: t for n, t in self.stored.tensors.items() if not n.startswith(VECTORS)}
-
-    def load_into(self, model: nn.Module) -> None:
-        """Give a model of this configuration its parameters.
-
-        Raises:
-            DataError: The run holds others than such a model has.
-        """
-        check_tensors(self.stored.path / WEIGHTS, self.weights, model)
-        model.load_state_dict(self.weights)
+    def model(self) -> TransEQ:
+        """The whole model, with its encoder."""
+        return model_of(self.stored, self.config, self.splits).eval()
 
 
 def load_run(path: Path, *, splits: Splits | None, data_dir: Path | None) -> LoadedRun:
@@ -73,13 +68,19 @@ def load_run(path: Path, *, splits: Splits | None, data_dir: Path | None) -> Loa
 
 def _scorer(stored: Stored, config: ExperimentConfig, splits: Splits) -> Scorer:
     """The decoder with its weights, and the vectors that the encoder made."""
+    if is_ensemble(config):
+        runs = members_of(stored.path, config)
+        scorers = [load_run(run, splits=splits, data_dir=None).scorer for run in runs]
+        pool = Pool([s.decoder for s in scorers], *weights_of(stored, len(runs)))
+        return Scorer(pool, Joint.join([s.z for s in scorers]), "float32")
     check_vectors(stored, config.training.dim)
     tensors = stored.tensors
-    z = Representations(tensors[VECTORS + "entities"], tensors[VECTORS + "relations"])
-    unseen = unseen_of(config, training_facts(config, splits))
+    train = training_facts(config, splits)
+    unseen, numbers = unseen_of(config, train), numbers_of(config, train)
+    entities, relations, stand_ins = (*(tensors[VECTORS + n] for n in _TABLES), None)
     if unseen is not None:
-        entities, stand_ins = unseen.introduce(z.entities, training=False)
-        z = Representations(entities, z.relations, stand_ins)
+        entities, stand_ins = unseen.introduce(entities, training=False)
+    z = Representations(entities, relations, stand_ins, numbers)
     generator = torch.Generator().manual_seed(0)
     decoder = build_decoder(config, len(stored.entities), generator)
     prefix, decoder = "decoder.", decoder.to(z.entities.dtype)

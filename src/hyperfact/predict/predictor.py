@@ -5,17 +5,17 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-import torch
-
 from hyperfact.config import ExperimentConfig
 from hyperfact.data.label_files import read_labels
 from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.labels import Kind, Labels
+from hyperfact.graph.number_roles import NumberRoles
 from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.answers import Answers, Known, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.candidates import FilteredRanking, ListRanking, Place, rank, scores_of
+from hyperfact.predict.estimates import Estimate, estimate
 from hyperfact.predict.fitting import METHOD, fit_kind, kind_of
 from hyperfact.predict.fitting import Kind as Fitted
 from hyperfact.predict.knowledge import Knowledge
@@ -29,7 +29,8 @@ from hyperfact.predict.questions import (
 )
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import Stored
-from hyperfact.runs.build import build, training_facts
+from hyperfact.runs.build import number_roles_of, training_facts
+from hyperfact.runs.ensemble_members import is_ensemble
 from hyperfact.runs.run import Run, representations
 
 _CELLS = 2**24  # scores that exist at once: 64 MB in float32
@@ -131,9 +132,7 @@ class Predictor:
         if self._model is not None:
             return self._model
         assert self._loaded is not None, "a predictor without a model comes from a directory"
-        model = build(self.config, self.knowledge.train, torch.Generator().manual_seed(0))
-        self._loaded.load_into(model)
-        return model.eval()
+        return self._loaded.model()
 
     def calibration(self, kind: Fitted = "entity") -> Calibration | None:
         """From scores to probabilities, for one kind; fitted once, and kept with the run.
@@ -233,6 +232,18 @@ class Predictor:
         scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
         fitted = self._calibration_of(ids[0])
         return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
+
+    def estimate(self, question: QuestionLike) -> Estimate | None:
+        """The number in the blank, where numbers stand there and the model reads them as such."""
+        numbers = self._numbers
+        if numbers is None:
+            return None
+        return estimate(self.resolve(question).ids, self.scorer, numbers, self.entities)
+
+    @cached_property
+    def _numbers(self) -> NumberRoles | None:
+        config = self.config
+        return None if is_ensemble(config) else number_roles_of(config, self.knowledge.train)
 
     def place(self, question: QuestionLike, answer: str) -> Place:
         """Where one answer stands under the protocol of `evaluate`: everybody is a candidate."""

@@ -39,6 +39,11 @@ class Scorer:
         facts, slots = batch_of(questions)
         return self.batch(facts, slots)
 
+    def estimates(self, questions: Sequence[QuestionIds]) -> Tensor:  # (questions,)
+        """The number in the blank of each question, 0 to 1 on the scale of its role."""
+        with torch.no_grad(), self._products():
+            return self.decoder.estimate(*batch_of(questions), self.z).float()
+
     def batch(self, facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, entities)
         """The same for a batch; ids beyond the entities may stand in known slots."""
         count = self.decoder.num_entities

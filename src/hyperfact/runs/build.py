@@ -21,9 +21,11 @@ from hyperfact.errors import ConfigError, DataError
 from hyperfact.evaluation import Background, Limits, Policy, evaluate
 from hyperfact.graph.hkg import HKG, Splits, union
 from hyperfact.graph.kg import KG
+from hyperfact.graph.number_roles import NumberRoles
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.encoders.encoder import EncoderSettings
+from hyperfact.models.numbers import Numbers
 from hyperfact.models.transeq import Precision, TransEQ
 from hyperfact.models.unseen import Unseen
 from hyperfact.runs.extensions import TABLES
@@ -147,6 +149,7 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
         decoder=build_decoder(config, len(graph.entities), generator),
         precision=precision_of(config),
         unseen=unseen_of(config, train),
+        numbers=numbers_of(config, train),
     )
 
 
@@ -178,6 +181,20 @@ def unseen_of(config: ExperimentConfig, train: HKG) -> Unseen | None:
         strangers=graph.strangers,
         as_candidates=decoder.takes_means,
     )
+
+
+def numbers_of(config: ExperimentConfig, train: HKG) -> Numbers | None:
+    """The numbers among the entities, where the decoder reads them and there are any."""
+    roles = number_roles_of(config, train)
+    return None if roles is None else Numbers.of(roles)
+
+
+def number_roles_of(config: ExperimentConfig, train: HKG) -> NumberRoles | None:
+    """Where numbers stand in the training facts, if the decoder reads them and there are any."""
+    decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
+    if not decoder.reads_numbers(settings_of(TABLES["decoder"], "decoder", config.decoder)):
+        return None
+    return NumberRoles.of(train) or None
 
 
 def precision_of(config: ExperimentConfig) -> Precision:
@@ -240,13 +257,14 @@ def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     generator = torch.Generator().manual_seed(config.training.seed)
     model = build(config, train, generator)
     values = model.decoder.fills_values(model.decoder.settings)
+    numbers = number_roles_of(config, train)
     trainer = Trainer(
         model,
-        make_objective(train, config.objective, values=values),
+        make_objective(train, config.objective, values=values, numbers=numbers),
         training=config.training,
         optimizer=config.optimizer,
         hide_targets=config.graph.hide_targets,
         generator=generator,
     )
-    valid, known = validation_facts(config, splits), Background.of(splits, train)
+    valid, known = validation_facts(config, splits), Background.of(splits, train, numbers)
     return Setup(config, splits, train, valid, known, trainer)

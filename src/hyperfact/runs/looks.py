@@ -16,6 +16,7 @@ from hyperfact.data.benchmarks import BENCHMARKS
 from hyperfact.evaluation import Evaluation
 from hyperfact.runs.build import resolve
 from hyperfact.runs.configurations import read_config, recipes
+from hyperfact.runs.ensemble_members import is_ensemble
 from hyperfact.runs.provenance import fingerprint
 
 LEDGER = Path("results") / "test-looks.tsv"
@@ -65,6 +66,8 @@ def project_of(run: Path) -> Path | None:
 
 def recipe_of(config: ExperimentConfig) -> str:
     """The recipe with the same settings but for the seed; "-" where there is none."""
+    if is_ensemble(config):
+        return "-"
     mine = _without_seed(config)
     same = (name for name in recipes() if _without_seed(read_config(Path(name))) == mine)
     return next(same, "-")

@@ -6,18 +6,29 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation import Background, Evaluation, Policy, asked_facts, evaluating
 from hyperfact.evaluation.baseline import NAME, most_frequent
-from hyperfact.evaluation.evaluator import rank_with, scorer_of
+from hyperfact.evaluation.evaluator import SLOTS, rank_with, scorer_of
+from hyperfact.evaluation.number_errors import NumberErrors, number_errors
 from hyperfact.evaluation.policy import Given
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.models.ensemble import Ensemble, Pool
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs import artifacts
-from hyperfact.runs.build import build, limits_of, load_data, policy_of, training_facts
+from hyperfact.runs.build import (
+    build,
+    limits_of,
+    load_data,
+    number_roles_of,
+    policy_of,
+    training_facts,
+)
+from hyperfact.runs.ensemble_members import is_ensemble, members_of, weights_of
 from hyperfact.runs.extensions import note_extensions, refuse_missing
 from hyperfact.runs.provenance import versions
 from hyperfact.training.events import Epoch
@@ -84,6 +95,7 @@ def evaluate_split(
     with evaluating(run.model):
         score = scorer_of(run.model, run.model.encode())
         found = rank_with(score, facts, known, policy=policy, limits=limits)
+        found = replace(found, numbers=_number_errors(run, facts, known, policy))
         if alone:
             return found
         beside = {}
@@ -98,9 +110,26 @@ def evaluate_split(
         return replace(found, beside=beside)
 
 
+def _number_errors(run: Run, facts: HKG, known: Background, policy: Policy) -> NumberErrors | None:
+    """Of numbers that the model estimates instead of ranking them."""
+    if known.numbers is None:
+        return None
+    z, decoder = run.model.encode(), run.model.decoder
+    rows, slots = limits_of(run.config).batch_size, SLOTS[policy.slots]
+    return number_errors(
+        lambda facts, slots: decoder.estimate(facts, slots, z),
+        facts,
+        known.numbers,
+        rows=rows,
+        slots=slots,
+    )
+
+
 def background_of(run: Run) -> Background:
     """What the run's rankings rest on: all its facts, and those it was trained on."""
-    return Background.of(run.splits, training_facts(run.config, run.splits))
+    train = training_facts(run.config, run.splits)
+    numbers = None if is_ensemble(run.config) else number_roles_of(run.config, train)
+    return Background.of(run.splits, train, numbers)
 
 
 def representations(model: TransEQ) -> Representations:
@@ -111,18 +140,23 @@ def representations(model: TransEQ) -> Representations:
 
 def save(run: Run, writer: artifacts.RunWriter) -> None:
     """Write everything that a finished run leaves behind."""
-    z = representations(run.model)
-    tensors = dict(run.model.state_dict())
-    tensors[artifacts.VECTORS + "entities"] = z.entities
-    tensors[artifacts.VECTORS + "relations"] = z.relations
     writer.vocabulary(artifacts.ENTITIES, run.splits.entities)
     writer.vocabulary(artifacts.RELATIONS, run.splits.relations)
-    writer.weights(tensors)
+    writer.weights(tensors_of(run.model))
     for split, found in run.results.items():
         name = artifacts.RANKS.format(split=split)
         writer.table(name, found.ranks.columns(), about_ranks(run, split, found))
     writer.text(artifacts.METRICS, json.dumps(run.as_dict(), indent=2) + "\n")
     writer.finish(manifest(run))
+
+
+def tensors_of(model: TransEQ) -> dict[str, Tensor]:
+    """What a run keeps of its model; members of an ensemble are runs and keep their own."""
+    if isinstance(model.decoder, Pool):
+        return {"weights": model.decoder.weights, "temperatures": model.decoder.temperatures}
+    z = representations(model)
+    vectors = {"entities": z.entities, "relations": z.relations}
+    return model.state_dict() | {artifacts.VECTORS + name: t for name, t in vectors.items()}
 
 
 def about_ranks(run: Run, split: str, found: Evaluation) -> dict[str, Any]:
@@ -157,6 +191,8 @@ def manifest(run: Run) -> dict[str, Any]:
 
 def about_graph(model: TransEQ) -> dict[str, Any]:
     """What the encoder was made for."""
+    if isinstance(model, Ensemble):
+        return {"members": [about_graph(member) for member in model.members]}
     graph, nodes = model.encoded, getattr(model.encoder, "nodes", None)
     if isinstance(graph, HKG):
         return {"reads": "facts", "facts": len(graph)}
@@ -182,10 +218,23 @@ def open_run(path: Path, *, splits: Splits | None = None, data_dir: Path | None 
     config = ExperimentConfig.from_toml(stored.config).with_data_dir(data_dir)
     splits = splits if splits is not None else load_data(config)
     artifacts.check_facts(stored, splits)
+    return Run(config, splits.with_labels(stored.labels), model_of(stored, config, splits))
+
+
+def model_of(stored: artifacts.Stored, config: ExperimentConfig, splits: Splits) -> TransEQ:
+    """The whole model of a stored run; that of an ensemble is made of its members'.
+
+    Raises:
+        DataError: Other weights than such a model has, or a member that is not what it was.
+    """
+    if is_ensemble(config):
+        members = members_of(stored.path, config)
+        models = [open_run(member, splits=splits).model for member in members]
+        return Ensemble(models, *weights_of(stored, len(models)))
     artifacts.check_vectors(stored, config.training.dim)
     train = training_facts(config, splits)
     model = build(config, train, torch.Generator().manual_seed(config.training.seed))
     weights = {n: t for n, t in stored.tensors.items() if not n.startswith(artifacts.VECTORS)}
-    artifacts.check_tensors(path / artifacts.WEIGHTS, weights, model)
+    artifacts.check_tensors(stored.path / artifacts.WEIGHTS, weights, model)
     model.load_state_dict(weights)
-    return Run(config, splits.with_labels(stored.labels), model)
+    return model

@@ -276,8 +276,8 @@ def accumulate(
     """
     made = model.encode(keep=keep, generator=generator).tensors()
     leaves = {name: t.detach() for name, t in made.items()}
-    for leaf in leaves.values():
-        leaf.requires_grad_(leaf.is_floating_point())
+    for name, leaf in leaves.items():
+        leaf.requires_grad_(made[name].requires_grad)
     z = Representations.of(leaves)
     arity = objective.graph.arity[objective.queries.fact[items]]
     items = items[np.argsort(arity, kind="stable")]  # less padding

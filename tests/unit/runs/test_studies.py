@@ -11,10 +11,10 @@ import pytest
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG
 from hyperfact.runs.build import resolve
-from hyperfact.runs.configurations import read_config
+from hyperfact.runs.configurations import read_config, recipes
 from hyperfact.runs.studies import STUDIES, Cell, Cells, Plan, Workspace, plots
 from hyperfact.runs.studies.paper import reported, rows_of
-from hyperfact.runs.studies.recipes import recipe
+from hyperfact.runs.studies.recipes import OURS, PAPER, SYSTEMS, recipe
 from hyperfact.runs.studies.result_tables import summary
 from hyperfact.runs.studies.tsne import purity, sample
 from hyperfact.runs.tune import SPACES, usable
@@ -57,7 +57,8 @@ class Watching:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_quick_study_writes_table_and_picture(name: str, tmp_path: Path) -> None:
-    lines = STUDIES[name].run(Office(tmp_path).workspace, Plan(overrides=TINY))
+    rows = ("TransEQ", "m-DistMult", "RAM") if name == "main" else ()  # others are as these
+    lines = STUDIES[name].run(Office(tmp_path).workspace, Plan(overrides=TINY, rows=rows))
     with (tmp_path / f"{name}.csv").open(newline="") as table:
         assert len(list(csv.DictReader(table))) == len(lines)
     assert (tmp_path / f"{name}.md").read_text().startswith("# ")
@@ -189,7 +190,7 @@ def test_figures_of_the_paper() -> None:
         "hits@10": 0.669,
     }
     assert reported("encoder-decoder", "JF17K", "rgcn+mtransh") == {}  # it ran out of memory
-    assert len(rows_of("main", "JF17K")) == 11
+    assert len(rows_of("main", "JF17K")) == 13  # two of them by the papers of the systems
 
 
 def test_a_recipe_keeps_its_settings_or_is_replaced_where_the_component_is() -> None:
@@ -244,6 +245,31 @@ def test_a_benchmark_without_the_letter_of_the_paper_goes_without_the_row() -> N
     with pytest.raises(UserError, match="no recipe for WD50K"):
         main.cells(Plan("full", ("WD50K",), rows=("TransEQ by the paper's text",)))  # type: ignore[attr-defined]
     assert reported("main", "FB-AUTO", "TransEQ by the paper's text")["mrr"] == 0.870
+
+
+def test_a_system_starts_from_its_recipe() -> None:
+    main = STUDIES["main"]
+    cells = {cell.row: cell for cell in main.cells(Plan("full", ("FB-AUTO",), 1))}  # type: ignore[attr-defined]
+    assert cells["RAM"].config == read_config(Path("fb_auto_ram"))
+    assert {"m-DistMult", "HypE", "m-TransH", "HINGE", "StarE", "G-MPNN"} < set(cells)
+    assert not {"ComplEx", "RotatE"} & set(cells)  # they have recipes for triples
+    rows = [cell.row for cell in main.cells(Plan("full", ("WN18RR",), 1))]  # type: ignore[attr-defined]
+    assert rows == ["DistMult", "ComplEx", "RotatE", "TuckER", "ConvE", "CompGCN + ConvE"]
+
+
+def test_a_benchmark_without_a_recipe_of_a_system_borrows_its_settings() -> None:
+    (cell,) = STUDIES["main"].cells(Plan("full", ("JF17K",), 1, rows=("RAM",)))  # type: ignore[attr-defined]
+    assert cell.config.data.dataset == "JF17K"
+    assert cell.config.decoder == read_config(Path("fb_auto_ram")).decoder
+    with pytest.raises(UserError, match="no recipe for JF17K"):
+        STUDIES["main"].cells(Plan("full", ("JF17K",), rows=("RotatE",)))  # type: ignore[attr-defined]
+
+
+def test_every_system_has_a_recipe() -> None:
+    endings = {name for name in recipes() for system in SYSTEMS.values() if name.endswith(system)}
+    others = {name for name in recipes() if name.endswith((OURS, PAPER))}
+    assert endings | others == set(recipes())
+    assert all(any(name.endswith(f"_{s}") for name in endings) for s in SYSTEMS.values())
 
 
 def test_purity_is_one_for_clusters_and_about_chance_without() -> None:

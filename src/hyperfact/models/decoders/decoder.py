@@ -123,6 +123,22 @@ class Decoder(nn.Module, ABC):
         """Whether values of qualifiers can be asked for, not subjects and objects alone."""
         return True
 
+    @staticmethod
+    def reads_numbers(settings: Any) -> bool:  # noqa: ARG004 - for the members
+        """Whether numbers are read as such, and can be asked for with `estimate`."""
+        return False
+
+    def estimate(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch,)
+        """The number in the asked slot of each fact, 0 to 1 on the scale of its role."""
+        raise NotImplementedError("a decoder that reads numbers estimates them")
+
     def coordinates(
         self,
         generator: torch.Generator | None,  # noqa: ARG002 - for the members

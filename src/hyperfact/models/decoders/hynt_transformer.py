@@ -13,6 +13,8 @@ from hyperfact.models.decoders.readout import ROLES, ReadOut, with_hole
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations, rows_of
 
+_STEP = 0.1  # first estimates are so far from the mean of their role, as numbers are
+
 
 class HyNTSettings(AttentionSettings):
     """Options of `hynt`; published are 3 layers, an inner width of 1024 and d = 256."""
@@ -24,6 +26,11 @@ class HyNTSettings(AttentionSettings):
         default=400, ge=1, description="width of the inner layer; published: 1024"
     )
     dropout: float = Field(default=0.2, ge=0.0, lt=1.0, description="on each block")
+    numbers: bool = Field(
+        default=False,
+        description="read literals that are numbers or dates as numbers, and estimate them where "
+        "they are asked for; false: they are names like others",
+    )
 
 
 class HyNT(ReadOut):
@@ -34,10 +41,15 @@ class HyNT(ReadOut):
     with the hole, c, and the elements of that part, [c, s, r, o] or [c, a, v], each with a vector
     of its role. The asked entity is replaced by a learned vector. Elements enter as h / scale.
 
+    A number x in the role of a relation or attribute r enters as x (N h_r) and is asked for as
+    x_r + y_hole · (M h_r) / (10 sqrt(d)), x_r being the mean of the role, all on the scale of the
+    role (`numbers = true`).
+
     As published but for: candidates are the entities' own vectors instead of a second table, as an
-    encoder wants it; sizes for a CPU; no numbers, so far, and no prediction of relations;
-    u = scale sqrt(d); no dropout inside the two-layer network. Published for training: Adam with lr
-    0.001, a clipped norm of 0.1, label smoothing of 0.4 (WikiPeople) or 0.7 (WD50K).
+    encoder wants it; the vectors of numbers are maps of the relation's, not tables; sizes for a
+    CPU; no prediction of relations; u = scale sqrt(d); no dropout inside the two-layer network.
+    Published for training: Adam with lr 0.001, a clipped norm of 0.1, label smoothing of 0.4
+    (WikiPeople) or 0.7 (WD50K).
     """
 
     Settings = HyNTSettings
@@ -62,13 +74,42 @@ class HyNT(ReadOut):
         self.hole = nn.Parameter(torch.empty(dim).normal_(0.0, 1.0, generator=generator))
         self.context, self.prediction = (Stack(dim, settings, generator) for _ in range(2))
         self.entity_bias = nn.Parameter(torch.zeros(self.num_entities))
+        if settings.numbers:
+            self.number_in, self.number_out = (linear(dim, dim, generator) for _ in range(2))
+
+    @staticmethod
+    def reads_numbers(settings: HyNTSettings) -> bool:
+        """Where the settings say so."""
+        return settings.numbers
 
     def ask(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> tuple[Tensor, None]:  # (batch, dim)
         """What attention makes of the missing entity inside its part."""
-        entities = with_hole(z.vectors(facts, slots) / self.scale, slots, self.hole)
+        query = self._read(facts, slots, z, generator)
+        return query / (self.scale * math.sqrt(self.dim)), None
+
+    def estimate(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch,)
+        """From the same vector, by the relation or attribute whose number is missing."""
+        query = self._read(facts, slots, z, generator)
+        asked = facts.relations.gather(1, (slots - 1).clamp(min=0)[:, None])[:, 0]
+        relation = rows_of(z.relations, asked) / self.scale
+        offset: Tensor = (query * self.number_out(relation)).sum(dim=1) / math.sqrt(self.dim)
+        assert z.numbers is not None, "numbers are asked for where there are some"
+        return z.numbers.means(facts, slots) + _STEP * offset
+
+    def _read(
+        self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
+    ) -> Tensor:  # (batch, dim)
         relations = rows_of(z.relations, facts.relations) / self.scale
+        entities = self._entities(facts, slots, z, relations)
         triple = self.triple(torch.cat([entities[:, 0], relations[:, 0], entities[:, 1]], dim=1))
         pairs = self.pair(torch.cat([relations[:, 1:], entities[:, 2:]], dim=2))
         parts = torch.cat([triple[:, None] + self.kinds[0], pairs + self.kinds[1]], dim=1)
@@ -81,8 +122,19 @@ class HyNT(ReadOut):
         present[:, 3] = ~is_value
         asked = torch.where(is_value, 1, slots + 1)
         packing = Packing.of(present)
-        query = self.prediction.asked(asked, packing.pack(elements), packing, generator)
-        return query / (self.scale * math.sqrt(self.dim)), None
+        return self.prediction.asked(asked, packing.pack(elements), packing, generator)
+
+    def _entities(
+        self, facts: FactBatch, slots: Tensor, z: Representations, relations: Tensor
+    ) -> Tensor:  # (batch, slots, dim)
+        """The vectors of all slots: of entities, of numbers, and of the hole."""
+        entities = z.vectors(facts, slots) / self.scale
+        if z.numbers is not None:
+            shares = z.numbers.shares(facts)[:, :, None]  # (batch, slots, 1)
+            own = torch.cat([relations[:, :1], relations], dim=1)  # of each slot
+            number = shares.nan_to_num() * self.number_in(own)
+            entities = torch.where(shares.isfinite(), number, entities)
+        return with_hole(entities, slots, self.hole)
 
     def _elements(
         self, c: Tensor, part: Tensor, entities: Tensor, relations: Tensor, is_value: Tensor

@@ -23,6 +23,7 @@ from hyperfact.predict.export.scorer import export_scorer
 from hyperfact.predict.export.search import export_index
 from hyperfact.predict.predictor import Predictor
 from hyperfact.runs.artifacts import MANIFEST
+from hyperfact.runs.ensemble_members import is_ensemble
 from hyperfact.system.tables import database
 from hyperfact.system.writing import copy_file, staged, write_lines
 
@@ -50,6 +51,8 @@ def export_run(
     run = predictor.path
     if run is None or predictor.stored is None:
         raise UserError("only a stored run can be exported: train with --out")
+    if is_ensemble(predictor.config):
+        raise UserError(f"{run}: an ensemble has no weights of its own; export its members")
     if not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: exists already; an export needs a folder of its own")
     with staged(out) as stage:

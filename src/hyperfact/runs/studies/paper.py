@@ -1,4 +1,8 @@
-"""Figures that the TransEQ paper reports, to stand beside ours."""
+"""Figures that papers report, to stand beside ours.
+
+`paper.tsv` names the source of each: the tables of the TransEQ paper, or the paper of the system
+where those have none. They are under the protocol of their source.
+"""
 
 import csv
 from functools import cache
@@ -16,7 +20,7 @@ def _figures() -> dict[tuple[str, str, str], dict[str, float]]:
 
 
 def reported(study: str, dataset: str, row: str) -> dict[str, float]:
-    """Metrics of a row of a table of the paper; empty where it has none.
+    """Published metrics of a row; empty where there are none.
 
     A row of ours may add to the paper's name by what settings it was trained.
     """
@@ -24,5 +28,5 @@ def reported(study: str, dataset: str, row: str) -> dict[str, float]:
 
 
 def rows_of(study: str, dataset: str) -> list[str]:
-    """Every row that the paper's table has for a dataset, in its order."""
+    """Every row that is published for a dataset, those of the paper's table first."""
     return [row for named, data, row in _figures() if (named, data) == (study, dataset)]

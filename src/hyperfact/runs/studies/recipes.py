@@ -13,6 +13,35 @@ from hyperfact.runs.configurations import recipes
 Changes = Mapping[str, Mapping[str, Any]]  # settings by section
 
 OURS, PAPER = "compgcn_mdistmult", "paper"  # what recipes are called after their benchmark
+#: Published systems as tables call them, and what their recipes are called after the benchmark.
+SYSTEMS: Mapping[str, str] = {
+    "RAE": "rae",
+    "NaLP": "nalp",
+    "HINGE": "hinge",
+    "NeuInfer": "neuinfer",
+    "m-CP": "mcp",
+    "HSimplE": "hsimple",
+    "RAM": "ram",
+    "GETD": "getd",
+    "S2S": "s2s",
+    "n-ary ComplEx": "ncomplex",
+    "BoxE": "boxe",
+    "ReAlE": "reale",
+    "HyConvE": "hyconve",
+    "HyCubE": "hycube",
+    "G-MPNN": "gmpnn_mdistmult",
+    "StarE": "stare_transformer",
+    "Hy-Transformer": "hytransformer",
+    "GRAN": "gran",
+    "HyNT": "hynt",
+    "DistMult": "distmult",
+    "ComplEx": "complex",
+    "RotatE": "rotate",
+    "TuckER": "tucker",
+    "ConvE": "conve",
+    "CompGCN + ConvE": "compgcn_conve",
+}
+_ELSEWHERE = "FB-AUTO"  # its recipe of a system serves benchmarks that have none
 _COMPONENTS = ("encoder", "decoder")
 
 
@@ -28,12 +57,13 @@ def recipe(
         dataset: The benchmark.
         changes: Settings by section.
         overrides: Settings as the command line gives them.
-        base: Which recipe: `OURS`, or `PAPER` for the letter of the paper.
+        base: Which recipe: `OURS`, `PAPER` for the letter of the paper, or a value of `SYSTEMS`.
 
     Raises:
         UserError: There is no recipe for it.
     """
     tree = tomllib.loads(_file(dataset, base).read_text(encoding="utf-8"))
+    tree["data"]["dataset"] = dataset
     for section, values in changes.items():
         is_replaced = section in _COMPONENTS and "name" in values
         kept = {} if is_replaced else tree.get(section, {})
@@ -54,8 +84,9 @@ def _name(dataset: str, base: str) -> str:
 
 
 def _file(dataset: str, base: str) -> Traversable:
-    name = _name(dataset, base)
     known = {recipe: file for recipe, file in recipes().items() if recipe.endswith(f"_{base}")}
-    if name not in known:
-        raise UserError(f"there is no recipe for {dataset}; there are {', '.join(known)}")
-    return known[name]
+    places = (dataset, _ELSEWHERE) if base in SYSTEMS.values() else (dataset,)
+    for place in places:
+        if (name := _name(place, base)) in known:
+            return known[name]
+    raise UserError(f"there is no recipe for {dataset}; there are {', '.join(known)}")

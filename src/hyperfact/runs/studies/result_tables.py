@@ -36,6 +36,8 @@ def _line(study: str, dataset: str, row: str, found: Sequence[Outcome]) -> dict[
     line["s/o mrr"] = mean(sides) if sides else None
     free = [o.test["leak_free"]["mrr"] for o in found if o.test and o.test["leak_free"]]
     line["leak-free mrr"] = mean(free) if free else None
+    errors = [o.test["numbers"]["rmse"] for o in found if o.test and "numbers" in o.test]
+    line["rmse of numbers"] = mean(errors) if errors else None
     line["epochs"] = mean(o.epochs for o in found)
     line["seconds"] = mean(o.seconds for o in found)
     threads = {o.machine["threads"] for o in found if "threads" in o.machine}

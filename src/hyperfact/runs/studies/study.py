@@ -1,7 +1,7 @@
 """Study: a question of the paper, as trainings whose results become a table and a picture."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG
 from hyperfact.runs.studies.cells import Cell, Cells, Outcome
-from hyperfact.runs.studies.recipes import OURS, PAPER, Changes, has_recipe, recipe
+from hyperfact.runs.studies.recipes import OURS, Changes, has_recipe, recipe
 from hyperfact.runs.studies.result_tables import summary, to_csv, to_markdown
 from hyperfact.system.writing import write_atomically
 from hyperfact.training.events import Watch
@@ -91,7 +91,7 @@ class Trainings(Study):
     needs_curve: ClassVar[bool] = False
     most_seeds: ClassVar[int] = 3
     needs_runs: ClassVar[bool] = False  # the stored models, not only their figures
-    literal: ClassVar[tuple[str, ...]] = ()  # rows that start from the recipe of the paper's text
+    bases: ClassVar[Mapping[str, str]] = {}  # recipes that rows start from; others from `OURS`
 
     @abstractmethod
     def variants(self) -> dict[str, Changes]:
@@ -106,20 +106,25 @@ class Trainings(Study):
     def cells(self, plan: Plan) -> list[Cell]:
         """Every training, row by row, a seed after the other.
 
-        Not every benchmark has a recipe of the paper's text; there the row is left out.
+        Not every benchmark has a recipe for every row; there the row is left out.
         """
         seeds = range(plan.seeds or (1 if plan.budget == "quick" else self.most_seeds))
         return [
             self._cell(plan, dataset, row, seed, changes)
             for dataset in self.datasets_of(plan)
-            for row, changes in self._rows(plan).items()
-            if plan.rows or row not in self.literal or has_recipe(dataset, PAPER)
+            for row, changes in self._rows_on(dataset, plan).items()
             for seed in seeds
         ]
 
+    def _rows_on(self, dataset: str, plan: Plan) -> dict[str, Changes]:
+        """Rows of a dataset: those that are asked for, else those with a recipe."""
+        rows = self._rows(plan)
+        found = {row: rows[row] for row in rows if has_recipe(dataset, self._base(row))}
+        return rows if plan.rows or not found else found
+
     def _base(self, row: str) -> str:
         """The recipe from which a row starts."""
-        return PAPER if row in self.literal else OURS
+        return self.bases.get(row, OURS)
 
     def _rows(self, plan: Plan) -> dict[str, Changes]:
         """Those that are asked for, with their changes."""

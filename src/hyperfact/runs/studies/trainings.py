@@ -1,13 +1,13 @@
 """Studies that are tables of trainings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 from hyperfact.runs.studies import plots
 from hyperfact.runs.studies.cells import Outcome
 from hyperfact.runs.studies.paper import reported, rows_of
-from hyperfact.runs.studies.recipes import Changes
+from hyperfact.runs.studies.recipes import PAPER, SYSTEMS, Changes
 from hyperfact.runs.studies.study import Plan, Trainings, Workspace
 from hyperfact.transforms import TRANSFORMS
 
@@ -23,16 +23,17 @@ class Main(Trainings):
 
     name = "main"
     title = "Completion of hyper-relational facts"
-    literal = ("TransEQ by the paper's text",)
+    bases: ClassVar[Mapping[str, str]] = {"TransEQ by the paper's text": PAPER, **SYSTEMS}
 
     def variants(self) -> dict[str, Changes]:
-        """TransEQ, and decoders of the paper's table that need no encoder."""
+        """TransEQ, its decoders without an encoder, and every system that has a recipe."""
         return {
             "TransEQ": {},
             "TransEQ by the paper's text": {},
             "m-DistMult": _LOOKUP,
             "HypE": {**_LOOKUP, **_decoder("hype")},
             "m-TransH": {**_LOOKUP, **_decoder("mtransh")},
+            **{system: {} for system in SYSTEMS},
         }
 
     def lines(
@@ -103,7 +104,7 @@ class Deviations(Main):
     name = "deviations"
     title = "Departures from the paper, one taken back at a time, then all"
     most_seeds = 1
-    literal = ("all taken back",)
+    bases: ClassVar[Mapping[str, str]] = {"all taken back": PAPER}
 
     def variants(self) -> dict[str, Changes]:
         """The recipe, then the paper's way or another in one respect, then its text."""
