@@ -151,6 +151,25 @@ class ObjectiveConfig(Section):
         return found
 
 
+class EvidenceConfig(Section):
+    """Counts of training facts that are added to scores."""
+
+    order: int = Field(
+        default=0,
+        ge=0,
+        le=3,
+        description="how many slots are counted together, at most: 0 no counts, 1 how often the "
+        "candidate fills the asked role, 2 also beside each known entity, 3 also beside each two",
+    )
+    start: tuple[float, float, float] = Field(
+        default=(0.25, 1.0, 1.0), description="first weights of counts of one, two and three slots"
+    )
+
+    def unused(self) -> Mapping[str, str]:
+        """Without counts there are no weights."""
+        return {} if self.order else {"start": "order > 0"}
+
+
 class OptimizerConfig(Section):
     """How it is minimised."""
 
@@ -255,6 +274,7 @@ class ExperimentConfig(Section):
     graph: GraphConfig = GraphConfig()
     encoder: EncoderChoice = EncoderChoice()
     decoder: DecoderChoice = DecoderChoice()
+    evidence: EvidenceConfig = EvidenceConfig()
     objective: ObjectiveConfig = ObjectiveConfig()
     optimizer: OptimizerConfig = OptimizerConfig()
     training: TrainingConfig = TrainingConfig()

@@ -24,6 +24,7 @@ from hyperfact.graph.kg import KG
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.encoders.encoder import EncoderSettings
+from hyperfact.models.evidence import Evidence
 from hyperfact.models.transeq import Precision, TransEQ
 from hyperfact.models.unseen import Unseen
 from hyperfact.runs.extensions import TABLES
@@ -147,6 +148,7 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
         decoder=build_decoder(config, len(graph.entities), generator),
         precision=precision_of(config),
         unseen=unseen_of(config, train),
+        evidence=Evidence(train, config.evidence) if config.evidence.order else None,
     )
 
 

@@ -1,0 +1,105 @@
+"""Counts as evidence, against a naive scan of the facts."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from torch import Tensor
+
+from hyperfact.config import EvidenceConfig
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.hkg import HKG
+from hyperfact.graph.queries import Queries
+from hyperfact.kernels import reference
+from hyperfact.kernels.added_scores import added_scores
+from hyperfact.kernels.softmax import Targets
+from hyperfact.models.evidence import Evidence
+from tests.support.graphs import hkgs
+
+Slots = list[tuple[tuple[str, int], int]]
+START = (0.25, 1.0, 0.5)
+
+
+def slots_of(hkg: HKG, row: int) -> Slots:
+    """Role and entity of each slot of a fact."""
+    c = hkg.columns
+    relation = int(c.relation[row])
+    found = [(("s", relation), int(c.subject[row])), (("o", relation), int(c.object[row]))]
+    for place in range(int(c.offsets[row]), int(c.offsets[row + 1])):
+        found.append((("v", int(c.attributes[place])), int(c.values[place])))
+    return found
+
+
+def naive(hkg: HKG, asked: Slots, slot: int, without: int | None) -> list[float]:
+    """The evidence for each entity, by a scan of all facts but one."""
+    facts = [slots_of(hkg, row) for row in range(len(hkg)) if row != without]
+    role, known = asked[slot][0], [part for i, part in enumerate(asked) if i != slot]
+    total = [0.0] * len(hkg.entities)
+    for size in range(3):
+        for company in combinations(known, size):
+            for entity in range(len(total)):
+                if (role, entity) in company:
+                    continue
+                count = sum({(role, entity), *company} <= set(fact) for fact in facts)
+                total[entity] += START[size] * np.log1p(count)
+    return total
+
+
+def asked_about(hkg: HKG) -> tuple[Queries, FactBatch, Tensor]:
+    queries = Queries.of(hkg)
+    facts = FactBatch.of(hkg, queries.fact)
+    return queries, facts, torch.from_numpy(queries.slot.astype(np.int64))
+
+
+def evidence_of(hkg: HKG, order: int = 3) -> Evidence:
+    return Evidence(hkg, EvidenceConfig(order=order, start=START)).double()
+
+
+@given(hkgs(hostile=False))
+@settings(max_examples=60)
+def test_every_count_is_that_of_a_scan(hkg: HKG) -> None:
+    queries, facts, slots = asked_about(hkg)
+    if not len(queries):
+        return
+    found = evidence_of(hkg).scores(facts, slots).detach()
+    for i, (row, slot) in enumerate(zip(queries.fact, queries.slot, strict=True)):
+        expected = naive(hkg, slots_of(hkg, int(row)), int(slot), without=None)
+        assert found[i].tolist() == pytest.approx(expected)
+
+
+@given(hkgs(hostile=False))
+@settings(max_examples=60)
+def test_leaving_a_fact_out_gives_the_counts_without_it(hkg: HKG) -> None:
+    queries, facts, slots = asked_about(hkg)
+    if not len(queries):
+        return
+    answers = torch.from_numpy(queries.answer.astype(np.int64))
+    targets = Targets(torch.arange(len(queries) + 1), answers)
+    found = evidence_of(hkg).scores(facts, slots, answers=targets).detach()
+    for i, (row, slot) in enumerate(zip(queries.fact, queries.slot, strict=True)):
+        expected = naive(hkg, slots_of(hkg, int(row)), int(slot), without=int(row))
+        answer = int(answers[i])
+        assert float(found[i, answer]) == pytest.approx(expected[answer])
+
+
+@given(hkgs(hostile=False))
+@settings(max_examples=30)
+def test_the_kernel_is_its_reference_with_gradients(hkg: HKG) -> None:
+    queries, facts, slots = asked_about(hkg)
+    if not len(queries):
+        return
+    evidence = evidence_of(hkg)
+    answers = torch.from_numpy(queries.answer.astype(np.int64))
+    targets = Targets(torch.arange(len(queries) + 1), answers)
+    some = slice(0, max(1, len(hkg.entities) - 1))
+    slope = torch.rand(len(queries), some.stop, dtype=torch.float64)
+    results = []
+    for form in (added_scores, reference.added_scores):
+        evidence.zero_grad()
+        scores = form(evidence.added(facts, slots, candidates=some, answers=targets))
+        (scores * slope).sum().backward()
+        assert evidence.own.grad is not None
+        results.append((scores.detach(), evidence.own.grad.clone()))
+    torch.testing.assert_close(results[0], results[1])
