@@ -165,6 +165,12 @@ class EvidenceConfig(Section):
         default=(0.25, 1.0, 1.0), description="first weights of counts of one, two and three slots"
     )
 
+    related: bool = Field(
+        default=False,
+        description="also counts of candidates beside known entities in other roles, where both "
+        "pairs of roles are seen to go together",
+    )
+
     def unused(self) -> Mapping[str, str]:
         """Without counts there are no weights."""
         return {} if self.order else {"start": "order > 0"}

@@ -4,6 +4,7 @@ Each query has terms, and each term one row of a ragged table. Rows are long and
 matter at once, so that nothing is ever expanded: a kernel walks the rows where they lie.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,10 +50,8 @@ def add_to(scores: Tensor, added: AddedScores, *, first: int = 0) -> None:
     matrix, half = _matrix(scores)
     run = _add_half if half else _add
     for terms in _parts(added):
-        parallel_rows(
-            lambda low, high, terms=terms: run(matrix, terms, first, low, high),
-            even_bounds(len(scores)),
-        )
+        some = partial(run, matrix, terms, first)
+        parallel_rows(some, even_bounds(len(scores)))
 
 
 def gather_from(slope: Tensor, added: AddedScores, total: Tensor, *, first: int = 0) -> None:
@@ -65,14 +64,12 @@ def gather_from(slope: Tensor, added: AddedScores, total: Tensor, *, first: int 
         first: The query in row 0 of the slope.
     """
     matrix, half = _matrix(slope)
-    run, out = (_gather_half if half else _gather), total.numpy()
+    run, out = (_gather_half if half else _gather), total.detach().numpy()
     part = added.offsets[[first, first + len(slope)]].tolist()
     out[part[0] : part[1]] = 0
     for terms in _parts(added):
-        parallel_rows(
-            lambda low, high, terms=terms: run(matrix, terms, out, first, low, high),
-            even_bounds(len(slope)),
-        )
+        some = partial(run, matrix, terms, out, first)
+        parallel_rows(some, even_bounds(len(slope)))
 
 
 class _Added(torch.autograd.Function):
@@ -107,9 +104,8 @@ def _parts(added: AddedScores) -> list[_Terms]:
 
 
 @part_of_kernels
-def _read(bits: int) -> float:
-    value: float = np.uint32(np.uint32(bits) << np.uint32(16)).view(np.float32)
-    return value
+def _read(bits: int) -> np.float32:
+    return np.uint32(np.uint32(bits) << np.uint32(16)).view(np.float32)
 
 
 @kernel

@@ -136,9 +136,7 @@ def _blocks(
             add_to(logits, task.added, first=start)
         needs_gradient = any(total is not None for total in gradients)
         targets = _rows_of(task.targets, part)
-        losses.append(
-            softmax_loss_(logits, targets, options=task.options, gradient=needs_gradient)
-        )
+        losses.append(softmax_loss_(logits, targets, options=task.options, gradient=needs_gradient))
         if task.added is not None and gradients.weights is not None:
             gather_from(logits, task.added, gradients.weights, first=start)
         _multiply_back(logits, left[part], right, gradients, part)

@@ -1,4 +1,5 @@
 """Encoders, decoders, who stands for a stranger, and the model that joins them.
 
-Order: model_card, noise, graph_pass, unseen, evidence, representations, decoders, encoders, transeq.
+Order: model_card, noise, graph_pass, unseen, evidence, representations, decoders, encoders,
+transeq.
 """

@@ -8,6 +8,8 @@ role with the known ones, and starts at what its number of slots is worth. While
 that is asked about is not counted, or the model would lean on knowing its own answers.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -17,10 +19,24 @@ from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.contexts import Contexts
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.ragged import Array, offsets_of, owners_of, places_of
+from hyperfact.graph.related import Related
 from hyperfact.kernels.added_scores import added_scores
 from hyperfact.kernels.softmax import Targets
 from hyperfact.kernels.sparse_rows import AddedScores, SparseRows
 from hyperfact.models.unseen import role_numbers
+
+ALL = slice(None)
+_TRUST = 50.0  # a link starts at log(1 + this * its confidence)
+
+
+class _Terms(NamedTuple):
+    """The contexts of some questions."""
+
+    offsets: Array  # (batch + 1,)
+    rows: Array  # (terms,) contexts
+    weights: Array  # (terms,) numbers of weights
+    asked: Array  # (batch,) roles
+    held: Array  # (batch, slots) who is known in which role
 
 
 class Evidence(nn.Module):
@@ -34,10 +50,15 @@ class Evidence(nn.Module):
     def __init__(self, train: HKG, settings: EvidenceConfig) -> None:
         super().__init__()
         self.contexts = Contexts.of(train, settings.order)
-        self.orders = torch.from_numpy(self.contexts.orders - 1)
-        self.start = torch.tensor(settings.start)
+        self.related = Related.of(self.contexts) if settings.related else None
+        self.orders = torch.from_numpy((self.contexts.roles >= 0).sum(axis=1) - 1)
+        start = torch.tensor(settings.start)[self.orders]
         self.common = nn.Parameter(torch.zeros(len(settings.start)))  # by the number of slots
-        self.own = nn.Parameter(torch.zeros(len(self.orders)))  # of each kind of context
+        if self.related is not None:
+            trust = np.log1p(_TRUST * self.related.confidence)
+            start = torch.cat([start, torch.from_numpy(trust).float()])
+        self.start = start  # (kinds + links,)
+        self.own = nn.Parameter(torch.zeros(len(start)))  # of each kind of context and link
         counts = torch.from_numpy(self.contexts.counts)
         self.table = SparseRows(
             torch.from_numpy(self.contexts.offsets),
@@ -45,16 +66,19 @@ class Evidence(nn.Module):
             torch.log1p(counts.float()),
         )
 
-    def weights(self) -> Tensor:  # (kinds,)
-        """The weight of each kind of context."""
-        return (self.start.to(self.common) + self.common)[self.orders] + self.own
+    def weights(self) -> Tensor:  # (kinds + links,)
+        """The weight of each kind of context, and of each link between two kinds."""
+        weights = self.start.to(self.own) + self.own
+        kinds = len(self.orders)
+        common = self.common.index_select(0, self.orders)
+        return torch.cat([weights[:kinds] + common, weights[kinds:]])
 
     def added(
         self,
         facts: FactBatch,
         slots: Tensor,
         *,
-        candidates: slice | Tensor = slice(None),
+        candidates: slice | Tensor = ALL,
         answers: Targets | None = None,
     ) -> AddedScores:
         """What is added to the scores of candidates, in sparse form.
@@ -65,38 +89,59 @@ class Evidence(nn.Module):
             candidates: Those to score: a range of ids, or ids.
             answers: Of questions about training facts, which do not count for their own answers.
         """
-        offsets, rows = self._find(facts, slots)
-        kinds = torch.from_numpy(self.contexts.kinds[rows])
-        ids = torch.arange(self.contexts.entities)[candidates]
-        places = torch.full((self.contexts.entities,), -1)
+        terms = self._find(facts, slots)
+        ids = torch.arange(self.contexts.coded.entities)[candidates]
+        places = torch.full((self.contexts.coded.entities,), -1)
         places[ids] = torch.arange(len(ids))
-        parts = [(torch.from_numpy(rows), self.table)]
+        parts = [(torch.from_numpy(terms.rows), self.table)]
         if answers is not None:
-            own = self._own(offsets, rows, answers)
-            parts.append((torch.arange(len(rows)), own))
-        weights = self.weights().index_select(0, kinds)
-        return AddedScores(torch.from_numpy(offsets), weights, tuple(parts), places, len(ids))
+            parts.append((torch.arange(len(terms.rows)), self._own(terms, answers)))
+        weights = self.weights().index_select(0, torch.from_numpy(terms.weights))
+        return AddedScores(torch.from_numpy(terms.offsets), weights, tuple(parts), places, len(ids))
 
-    def scores(self, *args, **kw) -> Tensor:
-        return added_scores(self.added(*args, **kw))
+    def scores(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        *,
+        candidates: slice | Tensor = ALL,
+        answers: Targets | None = None,
+    ) -> Tensor:  # (batch, candidates)
+        """The same as a matrix."""
+        return added_scores(self.added(facts, slots, candidates=candidates, answers=answers))
 
-    def _find(self, facts: FactBatch, slots: Tensor) -> tuple[Array, Array]:
-        """Offsets, and the contexts of each question; of who is withheld only the role counts."""
-        roles = role_numbers(facts, self.contexts.relations + 1)
+    def _find(self, facts: FactBatch, slots: Tensor) -> _Terms:
+        """The contexts of each question; of who is withheld only the role counts."""
+        roles = role_numbers(facts, self.contexts.coded.relations + 1)
         known = facts.known(slots)
         if facts.withheld is not None:
             known = known & ~facts.withheld
-        asked = roles.gather(1, slots[:, None])[:, 0]
-        held = self.contexts.held_as(roles.numpy(), facts.entities.numpy())
-        return self.contexts.find(asked.numpy(), np.where(known.numpy(), held, 0))
+        asked = roles.gather(1, slots[:, None])[:, 0].numpy()
+        held = self.contexts.coded.held_as(roles.numpy(), facts.entities.numpy())
+        held = np.where(known.numpy(), held, 0)
+        offsets, rows = self.contexts.find(asked, held)
+        kinds = self.contexts.kinds[rows]
+        if self.related is None:
+            return _Terms(offsets, rows, kinds, asked, held)
+        given = np.nonzero(known.numpy())
+        company = given[0], roles.numpy()[given], facts.entities.numpy()[given]
+        owner, other, link = self.related.find(self.contexts, asked, company)
+        owner = np.concatenate([owners_of(offsets), owner])
+        order = np.argsort(owner, kind="stable")
+        rows = np.concatenate([rows, other])[order]
+        kinds = np.concatenate([kinds, link + len(self.orders)])[order]
+        offsets = offsets_of(np.bincount(owner, minlength=len(slots)))
+        return _Terms(offsets, rows, kinds, asked, held)
 
-    def _own(self, offsets: Array, rows: Array, answers: Targets) -> SparseRows:
+    def _own(self, terms: _Terms, answers: Targets) -> SparseRows:
         """For each term what the answers' own facts have added to its row, to be taken back."""
-        query = owners_of(offsets)  # of each term
+        rows, query = terms.rows, owners_of(terms.offsets)
         ends = answers.offsets.numpy()
         term = np.repeat(np.arange(len(rows)), np.diff(ends)[query])
         who = answers.answers.numpy()[places_of(ends, query)]
         entry, there = self.contexts.entries(rows[term], who)
+        link = np.flatnonzero(there & (terms.weights[term] >= len(self.orders)))
+        there[link] &= self._counts_itself(terms, query[term[link]], rows[term[link]], who[link])
         term, who = term[there], who[there]
         counts = self.contexts.counts[entry[there]]
         less = np.log1p(counts - 1.0) - np.log1p(counts)
@@ -106,6 +151,10 @@ class Evidence(nn.Module):
             torch.from_numpy(less.astype(np.float32)),
         )
 
-    def summary(self):
-        w = self.weights().detach()
-        return [(int(o) + 1, round(float(w[self.orders == o].mean()), 3), round(float(w[self.orders == o].std()), 3)) for o in self.orders.unique()], self.common.detach().tolist()
+    def _counts_itself(self, terms: _Terms, query: Array, row: Array, who: Array) -> Array:
+        """Whether a question with this answer is a fact of a context with one known entity."""
+        role, known, _ = self.contexts.coded.parts(self.contexts.codes[row])
+        held = terms.held[query]  # (some, slots)
+        again = self.contexts.coded.held_as(role, who)  # the answer in another slot
+        answers: Array = (role == terms.asked[query]) | (held == again[:, None]).any(axis=1)
+        return answers & (held == known[:, None]).any(axis=1)

@@ -129,6 +129,24 @@ class TransEQ(nn.Module):
             return scores
         return scores + self.evidence.scores(facts, slots, candidates=candidates, answers=answers)
 
+    def score_candidates(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, k)
+        """Scores of a training fact's own candidates, the first being its answer."""
+        scores = self.decoder.score_candidates(
+            facts, slots, z, candidates=candidates, generator=generator
+        )
+        if self.evidence is None:
+            return scores
+        answers = Targets.one_each(candidates[:, 0])
+        return scores + self.evidence.scores(facts, slots, answers=answers).gather(1, candidates)
+
     def linear_form(
         self,
         facts: FactBatch,

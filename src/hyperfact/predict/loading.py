@@ -23,6 +23,7 @@ from hyperfact.runs.artifacts import (
 )
 from hyperfact.runs.build import (
     build_decoder,
+    evidence_of,
     load_data,
     precision_of,
     training_facts,
@@ -76,14 +77,23 @@ def _scorer(stored: Stored, config: ExperimentConfig, splits: Splits) -> Scorer:
     check_vectors(stored, config.training.dim)
     tensors = stored.tensors
     z = Representations(tensors[VECTORS + "entities"], tensors[VECTORS + "relations"])
-    unseen = unseen_of(config, training_facts(config, splits))
+    train = training_facts(config, splits)
+    unseen = unseen_of(config, train)
     if unseen is not None:
         entities, stand_ins = unseen.introduce(z.entities, training=False)
         z = Representations(entities, z.relations, stand_ins)
     generator = torch.Generator().manual_seed(0)
     decoder = build_decoder(config, len(stored.entities), generator)
-    prefix, decoder = "decoder.", decoder.to(z.entities.dtype)
-    own = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-    check_tensors(stored.path / WEIGHTS, own, decoder)
-    decoder.load_state_dict(own)
-    return Scorer(decoder.eval(), z, precision_of(config))
+    evidence = evidence_of(config, train)
+    _load_part(stored, "decoder.", decoder.to(z.entities.dtype))
+    if evidence is not None:
+        _load_part(stored, "evidence.", evidence.to(z.entities.dtype))
+    return Scorer(decoder, z, precision_of(config), evidence)
+
+
+def _load_part(stored: Stored, prefix: str, part: nn.Module) -> None:
+    """Give a part of the model its own parameters."""
+    own = {n.removeprefix(prefix): t for n, t in stored.tensors.items() if n.startswith(prefix)}
+    check_tensors(stored.path / WEIGHTS, own, part)
+    part.load_state_dict(own)
+    part.eval()

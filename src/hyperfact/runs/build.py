@@ -148,7 +148,7 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
         decoder=build_decoder(config, len(graph.entities), generator),
         precision=precision_of(config),
         unseen=unseen_of(config, train),
-        evidence=Evidence(train, config.evidence) if config.evidence.order else None,
+        evidence=evidence_of(config, train),
     )
 
 
@@ -180,6 +180,11 @@ def unseen_of(config: ExperimentConfig, train: HKG) -> Unseen | None:
         strangers=graph.strangers,
         as_candidates=decoder.takes_means,
     )
+
+
+def evidence_of(config: ExperimentConfig, train: HKG) -> Evidence | None:
+    """What the configuration counts in the training facts."""
+    return Evidence(train, config.evidence) if config.evidence.order else None
 
 
 def precision_of(config: ExperimentConfig) -> Precision:

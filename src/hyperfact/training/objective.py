@@ -225,9 +225,7 @@ class SampledNegatives(Objective):
         negatives, usable = self.draw(items, generator, asked)  # (items, k), (items, k)
         answers = torch.from_numpy(self.queries.answer[items].astype(np.int64))
         candidates = torch.cat([answers[:, None], negatives], dim=1)  # (items, 1 + k)
-        scores = model.decoder.score_candidates(
-            facts, slots, z, candidates=candidates, generator=generator
-        )
+        scores = model.score_candidates(facts, slots, z, candidates=candidates, generator=generator)
         return torch.cat([scores[:, :1], scores[:, 1:].masked_fill(~usable, float("-inf"))], 1)
 
     def draw(

@@ -27,9 +27,8 @@ def slots_of(hkg: HKG, row: int) -> Slots:
     c = hkg.columns
     relation = int(c.relation[row])
     found = [(("s", relation), int(c.subject[row])), (("o", relation), int(c.object[row]))]
-    for place in range(int(c.offsets[row]), int(c.offsets[row + 1])):
-        found.append((("v", int(c.attributes[place])), int(c.values[place])))
-    return found
+    places = range(int(c.offsets[row]), int(c.offsets[row + 1]))
+    return found + [(("v", int(c.attributes[p])), int(c.values[p])) for p in places]
 
 
 def naive(hkg: HKG, asked: Slots, slot: int, without: int | None) -> list[float]:
