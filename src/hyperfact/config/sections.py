@@ -171,9 +171,18 @@ class EvidenceConfig(Section):
         "pairs of roles are seen to go together",
     )
 
+    chains: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=1.0,
+        description="also chains of two facts from a known subject or object to the candidate, by "
+        "rules of at least this confidence, such as 0.02; 0: none",
+    )
+
     def unused(self) -> Mapping[str, str]:
-        """Without counts there are no weights."""
-        return {} if self.order else {"start": "order > 0"}
+        """Without counts nothing else counts, and one role has no others beside it."""
+        found = {} if self.order else {"start": "order > 0", "chains": "order > 0"}
+        return found if self.order >= 2 else {**found, "related": "order > 1"}
 
 
 class OptimizerConfig(Section):

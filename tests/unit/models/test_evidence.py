@@ -1,6 +1,6 @@
 """Counts as evidence, against a naive scan of the facts."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_leaving_a_fact_out_gives_the_counts_without_it(hkg: HKG) -> None:
     if not len(queries):
         return
     answers = torch.from_numpy(queries.answer.astype(np.int64))
-    targets = Targets(torch.arange(len(queries) + 1), answers)
+    targets = Targets.one_each(answers)
     found = evidence_of(hkg).scores(facts, slots, answers=targets).detach()
     for i, (row, slot) in enumerate(zip(queries.fact, queries.slot, strict=True)):
         expected = naive(hkg, slots_of(hkg, int(row)), int(slot), without=int(row))
@@ -91,14 +91,56 @@ def test_the_kernel_is_its_reference_with_gradients(hkg: HKG) -> None:
         return
     evidence = evidence_of(hkg)
     answers = torch.from_numpy(queries.answer.astype(np.int64))
-    targets = Targets(torch.arange(len(queries) + 1), answers)
+    targets = Targets.one_each(answers)
     some = slice(0, max(1, len(hkg.entities) - 1))
     slope = torch.rand(len(queries), some.stop, dtype=torch.float64)
     results = []
     for form in (added_scores, reference.added_scores):
         evidence.zero_grad()
         scores = form(evidence.added(facts, slots, candidates=some, answers=targets))
-        (scores * slope).sum().backward()
+        torch.autograd.backward((scores * slope).sum())
         assert evidence.own.grad is not None
         results.append((scores.detach(), evidence.own.grad.clone()))
     torch.testing.assert_close(results[0], results[1])
+
+
+def related_naive(hkg: HKG, asked: Slots, slot: int, without: int | None) -> list[float]:
+    """Counts beside known entities in other roles, weighted by links that all facts show."""
+    every = [slots_of(hkg, row) for row in range(len(hkg))]
+    facts = [fact for row, fact in enumerate(every) if row != without]
+    pairs = {(a[0], b[0], a[1], b[1]) for fact in every for a, b in permutations(fact, 2)}
+    kinds = {pair[:2] for pair in pairs}
+    who = {kind: {pair[2:] for pair in pairs if pair[:2] == kind} for kind in kinds}
+    total = [0.0] * len(hkg.entities)
+    role = asked[slot][0]
+    for known_role, known in (part for i, part in enumerate(asked) if i != slot):
+        for kind in kinds - {(role, known_role)}:
+            support = len(who.get((role, known_role), set()) & who[kind])
+            if support < 2:
+                continue
+            weight = np.log1p(50 * support / (len(who[kind]) + 5))
+            for entity in range(len(total)):
+                ends = {(kind[0], entity), (kind[1], known)}
+                count = sum(len(ends) == 2 and ends <= set(fact) for fact in facts)
+                total[entity] += weight * np.log1p(count)
+    return total
+
+
+@given(hkgs(hostile=False))
+@settings(max_examples=60)
+def test_related_roles_speak_by_their_confidence(hkg: HKG) -> None:
+    queries, facts, slots = asked_about(hkg)
+    if not len(queries):
+        return
+    answers = torch.from_numpy(queries.answer.astype(np.int64))
+    targets = Targets.one_each(answers)
+    config = EvidenceConfig(order=2, start=(0.0, 0.0, 0.0), related=True)
+    evidence = Evidence(hkg, config).double()
+    found = evidence.scores(facts, slots).detach()
+    left = evidence.scores(facts, slots, answers=targets).detach()
+    for i, (row, slot) in enumerate(zip(queries.fact, queries.slot, strict=True)):
+        asked, answer = slots_of(hkg, int(row)), int(answers[i])
+        expected = related_naive(hkg, asked, int(slot), without=None)
+        assert found[i].tolist() == pytest.approx(expected)
+        without = related_naive(hkg, asked, int(slot), without=int(row))
+        assert float(left[i, answer]) == pytest.approx(without[answer])
