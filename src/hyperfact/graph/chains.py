@@ -6,7 +6,7 @@ the known end to somebody and from there to the candidate. Only subjects and obj
 only they are predicted: then no fact is part of a chain that speaks for itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class Chains:
     who: Places  # (entries,) where they lead
     counts: Places  # (entries,) over how many others
     entities: int
+    pairs: Places  # (paths,) the two steps as one number
 
     @classmethod
     def of(cls, hkg: HKG, *, least: float) -> "Chains":
@@ -55,7 +56,17 @@ class Chains:
         starts, ends, who, counts = _rows(steps, pairs[used])
         offsets = offsets_of(np.bincount(head[order], minlength=2 * steps.relations))
         paths = np.searchsorted(used, at[order])
-        return cls(offsets, paths, trust[order], starts, ends, who, counts, len(hkg.entities))
+        found = starts, ends, who, counts, steps.entities, pairs[used]
+        return cls(offsets, paths, trust[order], *found)
+
+    def over(self, hkg: HKG) -> "Chains":
+        """The same rules, over other facts."""
+        starts, ends, who, counts = _rows(Steps.of(hkg), self.pairs)
+        return replace(self, starts=starts, ends=ends, who=who, counts=counts)
+
+    def path(self, row: int) -> int:
+        """The two steps of a row as one number."""
+        return int(self.pairs[self.starts[row] // (self.entities + 1)])
 
     def find(self, heads: Array, entities: Array) -> tuple[Places, Places, Places]:
         """What speaks for candidates: which question, the row and the rule.

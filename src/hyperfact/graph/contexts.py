@@ -7,7 +7,7 @@ each, for who fills its asked role there.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -122,6 +122,14 @@ class Contexts:
         roles, kinds = np.unique(coded.roles(codes), axis=0, return_inverse=True)
         offsets = offsets_of(np.bincount(row, minlength=len(codes)))
         return cls(coded, codes, kinds.reshape(-1), roles, offsets, who, counts)
+
+    def less(self, hkg: HKG) -> "Contexts":
+        """The same contexts, these of the facts not being counted."""
+        counts = self.counts.copy()
+        for codes, who in self.coded.of_facts(hkg):
+            entry, there = self.entries(find(self.codes, codes)[0], who)
+            np.subtract.at(counts, entry[there], 1)
+        return replace(self, counts=counts)
 
     def find(self, asked: Array, known: Places) -> tuple[Places, Places]:
         """For questions: offsets, and the contexts of each that any fact has."""

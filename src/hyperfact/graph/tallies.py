@@ -5,7 +5,7 @@ what is known), related contexts (who stands beside a known entity in roles that
 ones) and chains of two facts. A term of a question is one row, with the number of its weight.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -133,6 +133,28 @@ class Tallies:
         link = np.flatnonzero(there & (terms.weights[term] >= len(self.contexts.roles)))
         there[link] = self._counts_itself(terms, term[link], query[term[link]], who[link])
         return term[there], who[there], self.contexts.counts[entry[there]]
+
+    def counts(self, terms: Terms, who: int) -> Places:  # (terms,)
+        """How often each term has seen this entity."""
+        offsets, entities, counts = self.rows()
+        sizes = (offsets[terms.rows + 1] - offsets[terms.rows]).astype(np.int64)
+        place = places_of(offsets, terms.rows)
+        term = np.repeat(np.arange(len(sizes)), sizes)
+        hit = entities[place] == who
+        found: Places = np.zeros(len(sizes), dtype=np.int64)
+        found[term[hit]] = counts[place[hit]]
+        return found
+
+    def without(self, hkg: HKG, rows: Array) -> "Tallies":
+        """The same rows and weights, some of the facts not being counted.
+
+        Args:
+            hkg: The facts that are counted here.
+            rows: Those to leave out.
+        """
+        keep = np.setdiff1d(np.arange(len(hkg)), rows)
+        chains = None if self.chains is None else self.chains.over(hkg.select(keep))
+        return replace(self, contexts=self.contexts.less(hkg.select(rows)), chains=chains)
 
     def _counts_itself(self, terms: Terms, term: Array, query: Array, who: Array) -> Array:
         """Whether a question with this answer is itself a fact of a related context."""

@@ -8,6 +8,8 @@ belongs to roles, not to entities, and starts at a sensible value. While trainin
 asked about is not counted, or the model would lean on knowing its own answers.
 """
 
+from copy import copy
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -15,7 +17,7 @@ from torch import Tensor, nn
 from hyperfact.config import EvidenceConfig
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.ragged import offsets_of
+from hyperfact.graph.ragged import Array, offsets_of
 from hyperfact.graph.tallies import GROUPS, Asked, Tallies, Terms
 from hyperfact.kernels.added_scores import added_scores
 from hyperfact.kernels.softmax import Targets
@@ -43,8 +45,7 @@ class Evidence(nn.Module):
         self.start, self.groups = torch.from_numpy(start), torch.from_numpy(groups)  # (weights,)
         self.common = nn.Parameter(torch.zeros(GROUPS))  # of a group of weights
         self.own = nn.Parameter(torch.zeros(len(start)))  # of each; decay pulls it to the start
-        offsets, who, counts = (torch.from_numpy(part) for part in self.tallies.rows())
-        self.table = SparseRows(offsets, who, torch.log1p(counts.float()))
+        self.table = _table(self.tallies)
 
     def weights(self) -> Tensor:  # (weights,)
         """The weights of now."""
@@ -66,7 +67,7 @@ class Evidence(nn.Module):
             candidates: Those to score.
             answers: Of questions about training facts, which do not count for their own answers.
         """
-        terms = self.tallies.terms(self._asked(facts, slots))
+        terms = self.terms(facts, slots)
         parts = [(torch.from_numpy(terms.rows), self.table)]
         if answers is not None:
             parts.append((torch.arange(len(terms.rows)), self._own(terms, answers)))
@@ -87,6 +88,17 @@ class Evidence(nn.Module):
         """The same as a matrix."""
         return added_scores(self.added(facts, slots, candidates=candidates, answers=answers))
 
+    def terms(self, facts: FactBatch, slots: Tensor) -> Terms:
+        """What speaks for candidates of these questions, by numbers of rows and weights."""
+        return self.tallies.terms(self._asked(facts, slots))
+
+    def without(self, train: HKG, rows: Array) -> "Evidence":
+        """The same weights, these of the training facts not being counted."""
+        other = copy(self)
+        other.tallies = self.tallies.without(train, rows)
+        other.table = _table(other.tallies)
+        return other
+
     def _asked(self, facts: FactBatch, slots: Tensor) -> Asked:
         """The questions; of who is withheld only the role may be used."""
         roles = role_numbers(facts, self.relations + 1)
@@ -106,3 +118,9 @@ class Evidence(nn.Module):
             torch.from_numpy(who[order]),
             torch.from_numpy(less[order].astype(np.float32)),
         )
+
+
+def _table(tallies: Tallies) -> SparseRows:
+    """Rows of log(1 + count)."""
+    offsets, who, counts = (torch.from_numpy(part) for part in tallies.rows())
+    return SparseRows(offsets, who, torch.log1p(counts.float()))
