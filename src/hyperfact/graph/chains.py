@@ -121,7 +121,7 @@ def _supports(steps: Steps) -> tuple[Places, Places, Places]:
     source, target = np.divmod(sides, width)
     out = offsets_of(np.bincount(source, minlength=steps.entities))
     degree = np.diff(out)
-    fewer: Array = np.where(degree[source] <= degree[target], source, target)
+    fewer = np.asarray(np.where(degree[source] <= degree[target], source, target))
     side = np.repeat(np.arange(len(sides)), degree[fewer])
     middle = target[places_of(out, fewer)]
     one, is_one = find(sides, source[side] * width + middle)
