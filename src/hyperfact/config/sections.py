@@ -179,9 +179,16 @@ class EvidenceConfig(Section):
         "rules of at least this confidence, such as 0.02; 0: none",
     )
 
+    profiles: bool = Field(
+        default=False,
+        description="also what others answer of whom the same is known: each other step from the "
+        "known subject or object",
+    )
+
     def unused(self) -> Mapping[str, str]:
         """Without counts nothing else counts, and one role has no others beside it."""
-        found = {} if self.order else {"start": "order > 0", "chains": "order > 0"}
+        names = () if self.order else ("start", "chains", "profiles")
+        found = dict.fromkeys(names, "order > 0")
         return found if self.order >= 2 else {**found, "related": "order > 1"}
 
 

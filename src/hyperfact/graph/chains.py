@@ -7,6 +7,7 @@ only they are predicted: then no fact is part of a chain that speaks for itself.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -90,6 +91,7 @@ class Steps:
     source: Places  # (steps,) rising
     target: Places  # (steps,) rising for one source
     kind: Places  # (steps,) rising for one source and target
+    times: Places  # (steps,) how many facts say so
 
     @classmethod
     def of(cls, hkg: HKG) -> "Steps":
@@ -99,12 +101,24 @@ class Steps:
         there = np.stack([s, o, r], axis=1)[s != o]
         back = np.stack([o, s, r + relations], axis=1)[s != o]
         both = np.concatenate([there, back])
-        codes = np.unique((both[:, 0] * width + both[:, 1]) * 2 * relations + both[:, 2])
+        codes = (both[:, 0] * width + both[:, 1]) * 2 * relations + both[:, 2]
+        codes, times = np.unique(codes, return_counts=True)
         rest, kind = np.divmod(codes, max(1, 2 * relations))
         source, target = np.divmod(rest, width)
-        return cls(relations, len(hkg.entities), source, target, kind)
+        return cls(relations, len(hkg.entities), source, target, kind, times)
 
-    @property
+    def facts(self, source: Array, target: Array, kind: Array) -> Places:
+        """How many facts make such a step."""
+        width, kinds = self.entities + 1, 2 * self.relations
+        at, there = find(self._codes, (source * width + target) * kinds + kind)
+        return np.where(there, self.times[at], 0) if len(self.times) else np.zeros_like(at)
+
+    @cached_property
+    def _codes(self) -> Places:
+        width, kinds = self.entities + 1, 2 * self.relations
+        return np.asarray((self.source * width + self.target) * kinds + self.kind)
+
+    @cached_property
     def offsets(self) -> Places:  # (entities + 1,)
         """Where the steps from each entity begin."""
         return offsets_of(np.bincount(self.source, minlength=self.entities))

@@ -39,7 +39,11 @@ class Evidence(nn.Module):
         super().__init__()
         self.entities, self.relations = len(train.entities), len(train.relations)
         self.tallies = Tallies.of(
-            train, order=settings.order, related=settings.related, chains=settings.chains
+            train,
+            order=settings.order,
+            related=settings.related,
+            chains=settings.chains,
+            profiles=settings.profiles,
         )
         start, groups = self.tallies.weights(np.array(settings.start))
         self.start, self.groups = torch.from_numpy(start), torch.from_numpy(groups)  # (weights,)
@@ -110,9 +114,8 @@ class Evidence(nn.Module):
     def _own(self, terms: Terms, answers: Targets) -> SparseRows:
         """For each term what its own facts have added for the answers, to be taken back."""
         known = answers.offsets.numpy(), answers.answers.numpy()
-        term, who, counts = self.tallies.own(terms, known)
+        term, who, less = self.tallies.own(terms, known)
         order = np.argsort(term, kind="stable")
-        less = np.log1p(counts - 1.0) - np.log1p(counts)
         return SparseRows(
             torch.from_numpy(offsets_of(np.bincount(term, minlength=len(terms.rows)))),
             torch.from_numpy(who[order]),
@@ -121,6 +124,6 @@ class Evidence(nn.Module):
 
 
 def _table(tallies: Tallies) -> SparseRows:
-    """Rows of log(1 + count)."""
-    offsets, who, counts = (torch.from_numpy(part) for part in tallies.rows())
-    return SparseRows(offsets, who, torch.log1p(counts.float()))
+    rows = tallies.rows()
+    values = torch.from_numpy(rows.values.astype(np.float32))
+    return SparseRows(torch.from_numpy(rows.offsets), torch.from_numpy(rows.who), values)

@@ -1,15 +1,17 @@
 """Chains of two facts, against a search by hand."""
 
 import random
+from collections import Counter
 from itertools import product
 
 import numpy as np
 import pytest
 
-from hyperfact.graph import chains
+from hyperfact.graph import chains, profiles
 from hyperfact.graph.chains import Chains
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
+from hyperfact.graph.profiles import Profiles
 
 Step = tuple[int, int, int]  # kind, from, to
 
@@ -90,3 +92,28 @@ def test_few_and_unsure_rules_are_left_out() -> None:
     mine = slice(int(found.ends[rows[0]]), int(found.ends[rows[0] + 1]))
     assert found.who[mine].tolist() == [hkg.entities.id("x")]
     assert not len(Chains.of(hkg, least=0.9).paths)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_profiles_are_what_others_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiles, "_COUNT", 1)
+    monkeypatch.setattr(profiles, "_LEAST", 0.0)
+    hkg = graph(random.Random(seed))
+    found, steps = Profiles.of(hkg), steps_of(hkg)
+    for head, who in product(range(2 * len(hkg.relations)), range(len(hkg.entities))):
+        expected = {}
+        for kind, begin, to in steps:
+            if begin != who or kind == head:
+                continue
+            others = {u for k, u, x in steps if (k, x) == (kind, to)}
+            answers = Counter(e for k, u, e in steps if k == head and u in others)
+            if answers:
+                expected[kind, to] = (dict(answers), sum(answers.values()))
+        _, rows, links = found.find(np.array([head]), np.array([who]))
+        seen = {}
+        for row in rows.tolist():
+            mine = slice(int(found.ends[row]), int(found.ends[row + 1]))
+            entries = dict(zip(found.who[mine].tolist(), found.counts[mine].tolist(), strict=True))
+            seen[found.step(row)] = (entries, int(found.totals[row]))
+        assert seen == expected
+        assert len(links) == len(rows)

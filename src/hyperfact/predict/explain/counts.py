@@ -26,7 +26,7 @@ class Count:
     text: str  # what was counted
     count: int
     effect: float  # what it adds to the score
-    facts: tuple[Fact, ...]  # some of those counted; none for chains, see paths
+    facts: tuple[Fact, ...]  # some of those counted; none for chains and profiles
 
     def as_dict(self, labels: Labels) -> dict[str, Any]:
         """For JSON."""
@@ -52,8 +52,8 @@ def counts_of(predictor: Predictor, ids: QuestionIds, answer: int, count: int) -
     if evidence is None or ids.is_relation:
         return ()
     terms = evidence.terms(*batch_of([ids]))
-    counts = evidence.tallies.counts(terms, answer)
-    effects = evidence.weights().detach().numpy()[terms.weights] * np.log1p(counts)
+    counts, values = evidence.tallies.counts(terms, answer)
+    effects = evidence.weights().detach().numpy()[terms.weights] * values
     names = _Names(predictor.entities, predictor.relations)
     train, found = predictor.knowledge.train, []
     for term in np.argsort(-np.abs(effects), kind="stable")[:count].tolist():
@@ -90,15 +90,24 @@ def _counted(
     """What a row counts, in words, and the facts that it has counted for the answer."""
     contexts, coded = tallies.contexts, tallies.contexts.coded
     if row >= len(contexts.codes):
-        assert tallies.chains is not None
-        path = tallies.chains.path(row - len(contexts.codes))
-        steps = divmod(path, 2 * len(names.relations))
-        return f"{names.step(steps[0])}, then {names.step(steps[1])}", np.zeros(0, dtype=int)
+        return _walked(tallies, row, names), np.zeros(0, dtype=int)
     asked, *known = (int(part[0]) for part in coded.parts(contexts.codes[[row]]))
     holders = [divmod(int(coded.held[k - 1]), coded.entities + 1) for k in known if k]
     beside = " and ".join(names.holder(*holder) for holder in holders)
     text = names.holder(asked, answer) + (f" beside {beside}" if beside else "")
     return text, _facts_with(train, [(asked, answer), *holders])
+
+
+def _walked(tallies: Tallies, row: int, names: _Names) -> str:
+    """What a row of chains or profiles counts."""
+    chains, profiles = tallies.first_rows
+    kinds = 2 * len(names.relations)
+    if tallies.chains is not None and row < profiles:
+        first, second = divmod(tallies.chains.path(row - chains), kinds)
+        return f"{names.step(first)}, then {names.step(second)}"
+    assert tallies.profiles is not None
+    kind, entity = tallies.profiles.step(row - profiles)
+    return f"said of others {names.step(kind)} to {show(names.entities[entity])}"
 
 
 def _facts_with(train: HKG, holders: list[tuple[int, int]]) -> Array:
