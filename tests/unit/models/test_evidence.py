@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from torch import Tensor
 
 from hyperfact.config import EvidenceConfig
+from hyperfact.graph import profiles
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import Queries
@@ -144,3 +145,24 @@ def test_related_roles_speak_by_their_confidence(hkg: HKG) -> None:
         assert found[i].tolist() == pytest.approx(expected)
         without = related_naive(hkg, asked, int(slot), without=int(row))
         assert float(left[i, answer]) == pytest.approx(without[answer])
+
+
+@given(hkgs(hostile=False))
+@settings(max_examples=40)
+def test_a_profile_leaves_the_fact_out(hkg: HKG) -> None:
+    queries, facts, slots = asked_about(hkg)
+    if not len(queries):
+        return
+    answers = torch.from_numpy(queries.answer.astype(np.int64))
+    config = EvidenceConfig(order=1, start=(0.0, 0.0, 0.0), profiles=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(profiles, "_COUNT", 0)
+        patch.setattr(profiles, "_LEAST", -1.0)
+        evidence = Evidence(hkg, config).double()
+        left = evidence.scores(facts, slots, answers=Targets.one_each(answers)).detach()
+        for i, row in enumerate(queries.fact):
+            rest = hkg.select(np.setdiff1d(np.arange(len(hkg)), [row]))
+            alone = facts.each(lambda part, i=i: part[i : i + 1])
+            expected = Evidence(rest, config).double().scores(alone, slots[i : i + 1]).detach()
+            answer = int(answers[i])
+            assert float(left[i, answer]) == pytest.approx(float(expected[0, answer]), abs=1e-6)
