@@ -43,8 +43,7 @@ class Profiles:
         sizes = np.diff(offsets)[steps.source[head]]
         other = places_of(offsets, steps.source[head])
         head = np.repeat(head, sizes)
-        differ = steps.kind[head] != steps.kind[other]
-        head, other = head[differ], other[differ]
+        head, other = head[head != other], other[head != other]
         link = steps.kind[head] * kinds + steps.kind[other]
         codes = (link * width + steps.target[other]) * width + steps.target[head]
         codes, counts = np.unique(codes, return_counts=True)
@@ -85,6 +84,12 @@ class Profiles:
         """The step of a row: its kind, and where it leads."""
         link, entity = divmod(int(self.starts[row]), self.steps.entities + 1)
         return int(self.links[link]) % (2 * self.steps.relations), entity
+
+    def siblings(self, rows: Places) -> Places:
+        """For rows of steps that answer the question themselves who is answered; else -1."""
+        link, entity = np.divmod(self.starts[rows], self.steps.entities + 1)
+        head, kind = np.divmod(self.links[link], 2 * self.steps.relations)
+        return np.where(head == kind, entity, -1)
 
     def entries(self, rows: Places, who: Places) -> tuple[Places, Array]:
         """The entry of each answer in each of these rows, and whether there is one."""

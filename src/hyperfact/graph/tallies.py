@@ -15,7 +15,7 @@ from hyperfact.graph.chains import Chains
 from hyperfact.graph.contexts import Contexts
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.profiles import Profiles
-from hyperfact.graph.ragged import Array, Places, offsets_of, owners_of, places_of
+from hyperfact.graph.ragged import Array, Places, find, offsets_of, owners_of, places_of
 from hyperfact.graph.related import Related
 
 _TRUST = 50.0  # what confidence c says is worth log(1 + this * c)
@@ -168,6 +168,7 @@ class Tallies:
         if self.profiles is not None:
             mine = row >= profiles
             parts.append(self._own_profiles(terms, query, term[mine], who[mine]))
+            parts.append(self._told(self.profiles, terms, query, answers))
         found, entity, loss = (np.concatenate(part) for part in zip(*parts, strict=True))
         return found, entity, loss
 
@@ -190,6 +191,23 @@ class Tallies:
         there &= self.profiles.steps.facts(terms.ends[asked], who, terms.heads[asked]) == 1
         values = [np.log1p(_TRUST * self.profiles.confidence(less=n)) for n in (1, 0)]
         return term[there], who[there], (values[0] - values[1])[entry[there]]
+
+    def _told(
+        self, profiles: Profiles, terms: Terms, query: Array, answers: tuple[Array, Array]
+    ) -> tuple[Places, Places, Array]:
+        """An answer among n speaks for other entities in the profiles of the other n - 1 only."""
+        first, width = self.first_rows[1], self.contexts.coded.entities + 1
+        known = owners_of(answers[0]) * width + answers[1]
+        term = np.flatnonzero(terms.rows >= first)
+        who = profiles.siblings(terms.rows[term] - first)
+        term = term[(who >= 0) & find(known, query[term] * width + who)[1]]
+        rows = terms.rows[term] - first
+        term = np.repeat(term, np.diff(profiles.ends)[rows])
+        entry = places_of(profiles.ends, rows)
+        other = ~find(known, query[term] * width + profiles.who[entry])[1]
+        term, entry = term[other], entry[other]
+        values = np.log1p(_TRUST * profiles.confidence())[entry]
+        return term, profiles.who[entry], -values / np.diff(answers[0])[query[term]]
 
     def counts(self, terms: Terms, who: int) -> tuple[Places, Array]:  # (terms,), (terms,)
         """How often each term has seen this entity, and what that is worth before weights."""

@@ -11,6 +11,7 @@ from torch import Tensor
 from hyperfact.config import EvidenceConfig
 from hyperfact.graph import profiles
 from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import Queries
 from hyperfact.kernels import reference
@@ -166,3 +167,33 @@ def test_a_profile_leaves_the_fact_out(hkg: HKG) -> None:
             expected = Evidence(rest, config).double().scores(alone, slots[i : i + 1]).detach()
             answer = int(answers[i])
             assert float(left[i, answer]) == pytest.approx(float(expected[0, answer]), abs=1e-6)
+
+
+def test_a_told_answer_speaks_in_the_profiles_of_the_others_only() -> None:
+    pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "x"), ("c", "z"), ("d", "x")]
+    hkg = HKG.from_facts(Fact(s, "has", o) for s, o in [*pairs, ("e", "y"), ("e", "z")])
+    ids = {name: hkg.entities.id(name) for name in "acdxyz"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(profiles, "_COUNT", 1)
+        evidence = Evidence(hkg, EvidenceConfig(order=1, start=(0.0, 0.0, 0.0), profiles=True))
+
+    def asked(subject: str, answers: str) -> Tensor:
+        question = HKG.from_facts(
+            [Fact(subject, "has", answers[0])], entities=hkg.entities, relations=hkg.relations
+        )
+        told = torch.tensor(sorted(ids[a] for a in answers))
+        targets = Targets(torch.tensor([0, len(told)]), told)
+        facts = FactBatch.of(question, np.array([0]))
+        return evidence.scores(facts, torch.tensor([1]), answers=targets).detach()[0]
+
+    alone, two = asked("d", "x"), asked("a", "xy")
+    assert float(alone.abs().max()) < 1e-6  # nothing else is known of d
+    assert float(two[ids["z"]]) > 0  # half of what x and y say
+    whole = evidence.scores(*only(hkg, ids["a"])).detach()[0]
+    assert float(two[ids["z"]]) == pytest.approx(float(whole[ids["z"]]) / 2)
+
+
+def only(hkg: HKG, subject: int) -> tuple[FactBatch, Tensor]:
+    """The question for the object of the first fact of a subject."""
+    row = np.flatnonzero(hkg.columns.subject == subject)[:1]
+    return FactBatch.of(hkg, row), torch.tensor([1])
