@@ -75,10 +75,10 @@ class Profiles:
             other.counts[keep],
         )
 
-    def confidence(self, *, less: int = 0) -> Array:  # (entries,)
-        """The share of each answer, with so many facts less for it."""
-        totals = self.totals[owners_of(self.ends)]
-        return np.asarray((self.counts - less) / (totals - less + _DOUBT))
+    def confidence(self, entries: Array, *, less: int = 0) -> Array:  # (entries,)
+        """The share of these answers, with so many facts less for each."""
+        totals = self.totals[self._rows[entries]]
+        return np.asarray((self.counts[entries] - less) / (totals - less + _DOUBT))
 
     def step(self, row: int) -> tuple[int, int]:
         """The step of a row: its kind, and where it leads."""
@@ -97,8 +97,12 @@ class Profiles:
         return find(self._entry_codes, rows * width + who)
 
     @cached_property
+    def _rows(self) -> Places:
+        return owners_of(self.ends)
+
+    @cached_property
     def _entry_codes(self) -> Places:
-        return np.asarray(owners_of(self.ends) * (self.steps.entities + 1) + self.who)
+        return np.asarray(self._rows * (self.steps.entities + 1) + self.who)
 
     def find(self, heads: Array, entities: Array) -> tuple[Places, Places, Places]:
         """What speaks for candidates: which question, the row and the link.

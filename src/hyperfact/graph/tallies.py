@@ -91,7 +91,8 @@ class Tallies:
             parts.append(Rows(f.ends, f.who, f.counts, np.log1p(f.counts)))
         if self.profiles is not None:
             p = self.profiles
-            parts.append(Rows(p.ends, p.who, p.counts, np.log1p(_TRUST * p.confidence())))
+            values = np.log1p(_TRUST * p.confidence(np.arange(len(p.who))))
+            parts.append(Rows(p.ends, p.who, p.counts, values))
         sizes = np.concatenate([np.diff(part.offsets) for part in parts])
         who, counts, values = (np.concatenate(x) for x in zip(*(p[1:] for p in parts), strict=True))
         return Rows(offsets_of(sizes), who, counts, values)
@@ -189,8 +190,10 @@ class Tallies:
         entry, there = self.profiles.entries(terms.rows[term] - self.first_rows[1], who)
         asked = query[term]
         there &= self.profiles.steps.facts(terms.ends[asked], who, terms.heads[asked]) == 1
-        values = [np.log1p(_TRUST * self.profiles.confidence(less=n)) for n in (1, 0)]
-        return term[there], who[there], (values[0] - values[1])[entry[there]]
+        entry = entry[there]
+        less, all_of_them = (self.profiles.confidence(entry, less=n) for n in (1, 0))
+        loss = np.log1p(_TRUST * less) - np.log1p(_TRUST * all_of_them)
+        return term[there], who[there], loss
 
     def _told(
         self, profiles: Profiles, terms: Terms, query: Array, answers: tuple[Array, Array]
@@ -206,7 +209,7 @@ class Tallies:
         entry = places_of(profiles.ends, rows)
         other = ~find(known, query[term] * width + profiles.who[entry])[1]
         term, entry = term[other], entry[other]
-        values = np.log1p(_TRUST * profiles.confidence())[entry]
+        values = np.log1p(_TRUST * profiles.confidence(entry))
         return term, profiles.who[entry], -values / np.diff(answers[0])[query[term]]
 
     def counts(self, terms: Terms, who: int) -> tuple[Places, Array]:  # (terms,), (terms,)
