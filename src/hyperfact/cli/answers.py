@@ -69,6 +69,15 @@ def print_explanation(found: "Explanation") -> None:
         print_text("\n".join(in_line(_step(step, labels)) for step in path.steps))
     if not found.paths:
         print_text("  none over one or two facts")
+    if found.counts:
+        print_text("\nCounted in training facts, exactly:\n")
+        print_table(
+            ("times", "effect", "counted", "such as"),
+            [
+                (c.count, f"{c.effect:+.3f}", c.text, *(labels.fact(f) for f in c.facts[:1]))
+                for c in found.counts
+            ],
+        )
     note(found.note)
 
 

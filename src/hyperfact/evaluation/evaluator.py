@@ -69,7 +69,10 @@ def scorer_of(model: TransEQ, z: Representations) -> Scorer:
     """
 
     def score(facts: FactBatch, slots: Tensor, candidates: slice) -> Tensor:
-        return model.decoder.score_slot(facts, slots, z, candidates=candidates)
+        scores = model.decoder.score_slot(facts, slots, z, candidates=candidates)
+        if model.evidence is None:
+            return scores
+        return scores + model.evidence.scores(facts, slots, candidates=candidates)
 
     return score
 

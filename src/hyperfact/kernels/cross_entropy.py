@@ -12,9 +12,11 @@ from torch.autograd.function import once_differentiable
 
 from hyperfact.errors import DataError
 from hyperfact.kernels import reference
+from hyperfact.kernels.added_scores import add_to, gather_from
 from hyperfact.kernels.buffers import empty_aligned
 from hyperfact.kernels.dispatch import apply, has_kernels
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
+from hyperfact.kernels.sparse_rows import AddedScores
 
 _BLOCK_BYTES = 16 * 2**20  # of logits: enough for the matrix products, small beside the rest
 
@@ -25,6 +27,7 @@ def softmax_cross_entropy(
     *,
     targets: Targets,
     bias: Tensor | None = None,  # (entities,)
+    added: AddedScores | None = None,
     options: SoftmaxOptions | None = None,
     dtype: torch.dtype | None = None,
 ) -> Tensor:  # ()
@@ -35,6 +38,7 @@ def softmax_cross_entropy(
         entities: A vector for each candidate.
         targets: The answers, and the weight of each query.
         bias: A number for each candidate.
+        added: Sparse scores that come on top.
         options: How a query is judged.
         dtype: Of the products and logits, torch.bfloat16 to halve them; sums stay in that of the
             queries, which is the default.
@@ -48,8 +52,11 @@ def softmax_cross_entropy(
         raise DataError(f"queries and entities must be alike, got {here} and {there}")
     targets.check(len(queries), len(entities))
     if not has_kernels(queries):
-        return reference.softmax_cross_entropy(queries, entities, targets, bias, options).sum()
-    return apply(_CrossEntropy, queries, entities, bias, targets, options, dtype or queries.dtype)
+        losses = reference.softmax_cross_entropy(queries, entities, targets, bias, options, added)
+        return losses.sum()
+    weights = None if added is None else added.weights
+    task = _Task(targets, options, added, dtype or queries.dtype)
+    return apply(_CrossEntropy, queries, entities, bias, weights, task)
 
 
 def has_fast_bfloat16() -> bool:
@@ -58,12 +65,22 @@ def has_fast_bfloat16() -> bool:
     return any(capabilities.get(name, False) for name in ("amx_bf16", "avx512_bf16"))
 
 
+class _Task(NamedTuple):
+    """What is computed beside products."""
+
+    targets: Targets
+    options: SoftmaxOptions
+    added: AddedScores | None
+    dtype: torch.dtype  # of products and logits
+
+
 class _Gradients(NamedTuple):
     """Sums over blocks, in the order of the inputs; None where no gradient is wanted."""
 
     queries: Tensor | None
     entities: Tensor | None
     bias: Tensor | None
+    weights: Tensor | None  # of added scores
 
 
 class _CrossEntropy(torch.autograd.Function):
@@ -73,20 +90,19 @@ class _CrossEntropy(torch.autograd.Function):
         queries: Tensor,
         entities: Tensor,
         bias: Tensor | None,
-        targets: Targets,
-        options: SoftmaxOptions,
-        dtype: torch.dtype,
+        weights: Tensor | None,
+        task: _Task,
     ) -> Tensor:
         gradients = _Gradients(
             *(
                 empty_aligned(tensor, *tensor.shape) if tensor is not None and needed else None
                 for tensor, needed in zip(
-                    (queries, entities, bias), ctx.needs_input_grad, strict=False
+                    (queries, entities, bias, weights), ctx.needs_input_grad, strict=False
                 )
             )
         )
         inputs = (queries.detach(), entities.detach(), None if bias is None else bias.detach())
-        loss = _blocks(inputs, targets, options, gradients, dtype)
+        loss = _blocks(inputs, task, gradients)
         ctx.save_for_backward(*gradients)
         return loss
 
@@ -94,21 +110,19 @@ class _CrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         gradients = (None if g is None else g * scale for g in ctx.saved_tensors)
-        return (*gradients, None, None, None)
+        return (*gradients, None)
 
 
 def _blocks(
     inputs: tuple[Tensor, Tensor, Tensor | None],
-    targets: Targets,
-    options: SoftmaxOptions,
+    task: _Task,
     gradients: _Gradients,
-    dtype: torch.dtype,
 ) -> Tensor:
     queries, entities, bias = inputs
     for total in (gradients.entities, gradients.bias):
         if total is not None:
             total.zero_()
-    left, right = queries.to(dtype), entities.to(dtype)
+    left, right = queries.to(task.dtype), entities.to(task.dtype)
     size = max(1, _BLOCK_BYTES // max(1, len(entities) * left.element_size()))
     size = min(size, max(1, len(queries)))
     buffer = left.new_empty(size, len(entities))
@@ -118,10 +132,13 @@ def _blocks(
         logits = torch.mm(left[part], right.T, out=buffer[: part.stop - start])
         if bias is not None:
             logits += bias
+        if task.added is not None:
+            add_to(logits, task.added, first=start)
         needs_gradient = any(total is not None for total in gradients)
-        losses.append(
-            softmax_loss_(logits, _rows_of(targets, part), options=options, gradient=needs_gradient)
-        )
+        targets = _rows_of(task.targets, part)
+        losses.append(softmax_loss_(logits, targets, options=task.options, gradient=needs_gradient))
+        if task.added is not None and gradients.weights is not None:
+            gather_from(logits, task.added, gradients.weights, first=start)
         _multiply_back(logits, left[part], right, gradients, part)
     return torch.cat(losses).sum().to(queries.dtype) if losses else queries.new_zeros(())
 

@@ -16,6 +16,7 @@ from hyperfact.kernels.compositions import composition_of
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.kernels.member_index import Members
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
+from hyperfact.kernels.sparse_rows import AddedScores
 
 
 def compose_aggregate(
@@ -124,10 +125,32 @@ def softmax_cross_entropy(
     targets: Targets,
     bias: Tensor | None,
     options: SoftmaxOptions,
+    added: AddedScores | None = None,
 ) -> Tensor:  # (batch,)
     """See `cross_entropy.softmax_cross_entropy`; the loss of each query."""
     logits = queries @ entities.T
+    logits = logits if added is None else logits + added_scores(added)
     return softmax_loss(logits if bias is None else logits + bias, targets, options)
+
+
+def added_scores(added: AddedScores) -> Tensor:  # (batch, candidates)
+    """See `added_scores.added_scores`; every entry is written out."""
+    weights, candidates = added.weights, added.candidates
+    owner = torch.arange(len(added), device=weights.device).repeat_interleave(added.offsets.diff())
+    flat = weights.new_zeros(len(added) * candidates)
+    for rows, table in added.parts:
+        counts = table.offsets.diff().index_select(0, rows)  # (terms,)
+        ends = counts.cumsum(0)
+        begins = table.offsets.index_select(0, rows) - ends + counts
+        term = torch.arange(len(rows), device=weights.device).repeat_interleave(counts)
+        entry = begins.index_select(0, term) + torch.arange(len(term), device=weights.device)
+        place = added.places.index_select(0, table.columns.index_select(0, entry).long())
+        value = table.values.to(weights.dtype).index_select(0, entry)
+        value = value * weights.index_select(0, term)
+        there = place >= 0
+        where = owner.index_select(0, term) * candidates + place
+        flat = flat.index_add(0, where[there], value[there])
+    return flat.view(len(added), candidates)
 
 
 def softmax_loss(logits: Tensor, targets: Targets, options: SoftmaxOptions) -> Tensor:  # (batch,)

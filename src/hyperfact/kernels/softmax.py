@@ -69,6 +69,11 @@ class Targets(NamedTuple):
     answers: Tensor  # (offsets[-1],) entity ids
     weights: Tensor | None = None  # (batch,) factor of each query's loss; 1 where absent
 
+    @classmethod
+    def one_each(cls, answers: Tensor) -> "Targets":
+        """One answer for each query."""
+        return cls(torch.arange(len(answers) + 1, device=answers.device), answers)
+
     def check(self, rows: int, columns: int) -> None:
         """Raise `DataError` where the targets do not fit (rows, columns) logits."""
         check_ragged(self.offsets, self.answers, rows=rows, columns=columns)

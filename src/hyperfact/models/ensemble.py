@@ -22,6 +22,7 @@ from hyperfact.graph.kg import KG
 from hyperfact.graph.ragged import Array
 from hyperfact.models.decoders.decoder import ALL, Decoder
 from hyperfact.models.encoders.encoder import Encoder
+from hyperfact.models.evidence import Evidence
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
@@ -61,13 +62,21 @@ class Pool(Decoder):
         decoders: Of the members.
         weights: w, positive.  # (members,)
         temperatures: T, which make a probability of a member's scores.  # (members,)
+        evidence: Counts that a member adds to its scores, or None for each.
     """
 
     Settings = Section
 
-    def __init__(self, decoders: Sequence[Decoder], weights: Tensor, temperatures: Tensor) -> None:
+    def __init__(
+        self,
+        decoders: Sequence[Decoder],
+        weights: Tensor,
+        temperatures: Tensor,
+        evidence: Sequence[Evidence | None],
+    ) -> None:
         nn.Module.__init__(self)
         self.decoders, self.modules_ = tuple(decoders), nn.ModuleList(decoders)
+        self.evidence = tuple(evidence)
         self.num_entities, self.dim = decoders[0].num_entities, sum(d.dim for d in decoders)
         self.scale, self.settings = 1.0, Section()
         self.weights, self.temperatures = weights.double(), temperatures.double()
@@ -81,7 +90,16 @@ class Pool(Decoder):
         generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch,)
         """What the members make of each fact."""
-        return self._pooled(z, lambda d, own: d.score(facts, slots, own, generator=generator))
+
+        def score(m: int, own: Representations) -> Tensor:
+            found = self.decoders[m].score(facts, slots, own, generator=generator)
+            counted = self.evidence[m]
+            if counted is None:
+                return found
+            answers = facts.entities.gather(1, slots[:, None])
+            return found + counted.scores(facts, slots).gather(1, answers)[:, 0]
+
+        return self._pooled(z, score)
 
     def score_slot(
         self,
@@ -93,20 +111,25 @@ class Pool(Decoder):
         generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch, candidates)
         """What they make of each candidate."""
-        return self._pooled(
-            z,
-            lambda decoder, own: decoder.score_slot(
+
+        def score(m: int, own: Representations) -> Tensor:
+            found = self.decoders[m].score_slot(
                 facts, slots, own, candidates=candidates, generator=generator
-            ),
-        )
+            )
+            counted = self.evidence[m]
+            if counted is None:
+                return found
+            return found + counted.scores(facts, slots, candidates=candidates)
+
+        return self._pooled(z, score)
 
     def _pooled(
-        self, z: Representations, score: Callable[[Decoder, Representations], Tensor]
+        self, z: Representations, score: Callable[[int, Representations], Tensor]
     ) -> Tensor:
         assert isinstance(z, Joint), "a pool reads the vectors of its members"
         factors = (self.weights / self.temperatures).tolist()
-        parts = zip(factors, self.decoders, z.members, strict=True)
-        return torch.stack([f * score(decoder, own).double() for f, decoder, own in parts]).sum(0)
+        parts = enumerate(zip(factors, z.members, strict=True))
+        return torch.stack([f * score(m, own).double() for m, (f, own) in parts]).sum(0)
 
 
 class Members(Encoder):
@@ -147,6 +170,7 @@ class Ensemble(TransEQ):
     def __init__(self, models: Sequence[TransEQ], weights: Tensor, temperatures: Tensor) -> None:
         nn.Module.__init__(self)
         self.encoded, self.precision = models[0].encoded, "float32"
-        self.unseen = self.numbers = None
+        self.unseen = self.numbers = self.evidence = None  # the members have their own
         self.members, self.encoder = tuple(models), Members(models)
-        self.decoder = Pool([model.decoder for model in models], weights, temperatures)
+        counted = [model.evidence for model in models]
+        self.decoder = Pool([m.decoder for m in models], weights, temperatures, counted)

@@ -18,8 +18,10 @@ from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import KG
 from hyperfact.graph.ragged import Array
+from hyperfact.kernels.softmax import Targets
 from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
 from hyperfact.models.encoders.encoder import Encoder
+from hyperfact.models.evidence import Evidence
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.numbers import Numbers
 from hyperfact.models.representations import Representations
@@ -48,6 +50,7 @@ class TransEQ(nn.Module):
         unseen: Who stands for entities without a training fact; None: they keep their own vectors,
             which have only ever been negatives.
         numbers: Which entities are numbers, if the decoder reads them as such.
+        evidence: Counts that are added to every score; None: the decoder alone.
     """
 
     def __init__(
@@ -59,11 +62,12 @@ class TransEQ(nn.Module):
         precision: Precision = "float32",
         unseen: Unseen | None = None,
         numbers: Numbers | None = None,
+        evidence: Evidence | None = None,
     ) -> None:
         super().__init__()
         self.encoded, self.precision = graph, precision
         self.unseen, self.numbers = unseen, numbers
-        self.encoder, self.decoder = encoder, decoder
+        self.encoder, self.decoder, self.evidence = encoder, decoder, evidence
         self.to(torch.float64 if precision == "float64" else torch.float32)
 
     @property
@@ -107,14 +111,45 @@ class TransEQ(nn.Module):
         z: Representations,
         *,
         candidates: slice = ALL,
+        answers: Targets | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch, candidates)
-        """Scores of every candidate in the asked slot of each fact, in the weights' dtype."""
+        """Scores of every candidate in the asked slot of each fact, in the weights' dtype.
+
+        Args:
+            facts: The questions.
+            slots: The asked slot of each.  # (batch,)
+            z: Vectors of entities and relations.
+            candidates: Entities to score.
+            answers: While training, those whose own facts are no evidence for them.
+            generator: Source of dropout; None: no dropout.
+        """
         with self._products():
             scores = self.decoder.score_slot(
                 facts, slots, z, candidates=candidates, generator=generator
             )
-        return scores.to(z.entities.dtype)
+        scores = scores.to(z.entities.dtype)
+        if self.evidence is None:
+            return scores
+        return scores + self.evidence.scores(facts, slots, candidates=candidates, answers=answers)
+
+    def score_candidates(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, k)
+        """Scores of a training fact's own candidates, the first being its answer."""
+        scores = self.decoder.score_candidates(
+            facts, slots, z, candidates=candidates, generator=generator
+        )
+        if self.evidence is None:
+            return scores
+        answers = Targets.one_each(candidates[:, 0])
+        return scores + self.evidence.scores(facts, slots, answers=answers).gather(1, candidates)
 
     def linear_form(
         self,
@@ -122,11 +157,15 @@ class TransEQ(nn.Module):
         slots: Tensor,
         z: Representations,
         *,
+        answers: Targets | None = None,
         generator: torch.Generator | None = None,
     ) -> LinearForm | None:
-        """Vectors whose products are the scores, if the decoder has such."""
+        """Vectors whose products are the scores, if the decoder has such; as in `score_slot`."""
         with self._products():
-            return self.decoder.linear_form(facts, slots, z, generator=generator)
+            form = self.decoder.linear_form(facts, slots, z, generator=generator)
+        if form is None or self.evidence is None:
+            return form
+        return form._replace(added=self.evidence.added(facts, slots, answers=answers))
 
     def keep_without(self, facts: Array) -> Tensor:  # (items,) bool
         """What the encoder still sees when these facts are not known; shared edges stay."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from hyperfact.config import ExperimentConfig
 from hyperfact.graph.hkg import Splits
@@ -23,6 +24,7 @@ from hyperfact.runs.artifacts import (
 )
 from hyperfact.runs.build import (
     build_decoder,
+    evidence_of,
     load_data,
     numbers_of,
     precision_of,
@@ -71,7 +73,8 @@ def _scorer(stored: Stored, config: ExperimentConfig, splits: Splits) -> Scorer:
     if is_ensemble(config):
         runs = members_of(stored.path, config)
         scorers = [load_run(run, splits=splits, data_dir=None).scorer for run in runs]
-        pool = Pool([s.decoder for s in scorers], *weights_of(stored, len(runs)))
+        parts = [s.decoder for s in scorers], *weights_of(stored, len(runs))
+        pool = Pool(*parts, [s.evidence for s in scorers])
         return Scorer(pool, Joint.join([s.z for s in scorers]), "float32")
     check_vectors(stored, config.training.dim)
     tensors = stored.tensors
@@ -83,8 +86,16 @@ def _scorer(stored: Stored, config: ExperimentConfig, splits: Splits) -> Scorer:
     z = Representations(entities, relations, stand_ins, numbers)
     generator = torch.Generator().manual_seed(0)
     decoder = build_decoder(config, len(stored.entities), generator)
-    prefix, decoder = "decoder.", decoder.to(z.entities.dtype)
-    own = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-    check_tensors(stored.path / WEIGHTS, own, decoder)
-    decoder.load_state_dict(own)
-    return Scorer(decoder.eval(), z, precision_of(config))
+    evidence = evidence_of(config, train)
+    _load_part(stored, "decoder.", decoder.to(z.entities.dtype))
+    if evidence is not None:
+        _load_part(stored, "evidence.", evidence.to(z.entities.dtype))
+    return Scorer(decoder, z, precision_of(config), evidence)
+
+
+def _load_part(stored: Stored, prefix: str, part: nn.Module) -> None:
+    """Give a part of the model its own parameters."""
+    own = {n.removeprefix(prefix): t for n, t in stored.tensors.items() if n.startswith(prefix)}
+    check_tensors(stored.path / WEIGHTS, own, part)
+    part.load_state_dict(own)
+    part.eval()

@@ -91,7 +91,8 @@ class Predictor:
     def of(cls, run: Run) -> "Predictor":
         """From a run in memory."""
         z = representations(run.model)
-        scorer = Scorer(run.model.decoder.eval(), z, run.model.precision)
+        model = run.model
+        scorer = Scorer(model.decoder.eval(), z, model.precision, model.evidence)
         return cls(run.config, run.splits, scorer=scorer, model=run.model)
 
     def __repr__(self) -> str:

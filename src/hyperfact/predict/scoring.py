@@ -12,6 +12,7 @@ from torch.nn import functional
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.queries import BLANK_ID
 from hyperfact.models.decoders.decoder import Decoder
+from hyperfact.models.evidence import Evidence
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import Precision
 from hyperfact.predict.questions import QuestionIds, batch_of
@@ -28,6 +29,7 @@ class Scorer:
     decoder: Decoder
     z: Representations
     precision: Precision
+    evidence: Evidence | None = None
 
     @property
     def fills_values(self) -> bool:
@@ -59,7 +61,10 @@ class Scorer:
                 scores = (even @ table.T)[: len(slots), :count]
                 scores = scores if bias is None else scores + bias
                 scores = scores if form.constant is None else scores + form.constant[:, None]
-        return scores.to(self.z.entities.dtype)
+            scores = scores.to(self.z.entities.dtype)
+            if self.evidence is not None:
+                scores = scores + self.evidence.scores(facts, slots)
+        return scores
 
     @cached_property
     def _table(self) -> tuple[Tensor, Tensor | None]:

@@ -25,6 +25,7 @@ from hyperfact.graph.number_roles import NumberRoles
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.encoders.encoder import EncoderSettings
+from hyperfact.models.evidence import Evidence
 from hyperfact.models.numbers import Numbers
 from hyperfact.models.transeq import Precision, TransEQ
 from hyperfact.models.unseen import Unseen
@@ -150,6 +151,7 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
         precision=precision_of(config),
         unseen=unseen_of(config, train),
         numbers=numbers_of(config, train),
+        evidence=evidence_of(config, train),
     )
 
 
@@ -195,6 +197,11 @@ def number_roles_of(config: ExperimentConfig, train: HKG) -> NumberRoles | None:
     if not decoder.reads_numbers(settings_of(TABLES["decoder"], "decoder", config.decoder)):
         return None
     return NumberRoles.of(train) or None
+
+
+def evidence_of(config: ExperimentConfig, train: HKG) -> Evidence | None:
+    """What the configuration counts in the training facts."""
+    return Evidence(train, config.evidence) if config.evidence.order else None
 
 
 def precision_of(config: ExperimentConfig) -> Precision:

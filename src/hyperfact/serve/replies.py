@@ -124,6 +124,16 @@ PathRow = TypedDict(
 )
 
 
+class CountRow(TypedDict):
+    """How often training facts say what speaks for an answer."""
+
+    text: str
+    count: int
+    effect: float
+    facts: list[str]
+    labels: list[str]
+
+
 class ExplanationReply(TypedDict):
     """What speaks for an answer."""
 
@@ -137,6 +147,7 @@ class ExplanationReply(TypedDict):
     parts: list[PartRow]
     support: list[SupportRow]
     paths: list[PathRow]
+    counts: list[CountRow]
     approximate: bool
     note: str
 

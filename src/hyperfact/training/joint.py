@@ -7,6 +7,7 @@ from torch import Tensor
 from hyperfact.config import ObjectiveConfig
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.ragged import Array, offsets_of, places_of
+from hyperfact.kernels.softmax import Targets
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.training.objective import Objective, SampledNegatives
@@ -54,10 +55,10 @@ class JointSoftmax(Objective):
     ) -> tuple[Tensor, Tensor]:  # (rows,), (rows,)
         """The same for every other entity; as many scores exist at once as slots and entities."""
         facts, slots = self._slots.batch(rows)
-        answers = facts.answers(slots)[:, None]
-        facts = model.withhold(facts, generator)
-        scores = model.score_slot(facts, slots, z, generator=generator)  # (rows, entities)
-        rivals = scores.scatter(1, answers, _NOTHING)
+        targets = Targets.one_each(facts.answers(slots))
+        facts, answers = model.withhold(facts, generator), targets.answers[:, None]
+        scores = model.score_slot(facts, slots, z, answers=targets, generator=generator)
+        rivals = scores.scatter(1, answers, _NOTHING)  # (rows, entities)
         return scores.gather(1, answers)[:, 0], torch.logsumexp(rivals, dim=1)
 
     def facts_of(self, items: Array) -> Array:

@@ -113,19 +113,20 @@ class AllEntities(Objective):
         options = SoftmaxOptions(
             mask_others=self.settings.mask_others, smoothing=self.settings.label_smoothing
         )
-        form = model.linear_form(facts, slots, z, generator=generator)
+        form = model.linear_form(facts, slots, z, answers=targets, generator=generator)
         if form is not None and self.settings.share < 1.0 and generator is not None:
             form, targets = sampled(form, targets, self.settings.share, generator)
         if form is None:
             if self.settings.share < 1.0:
                 raise ConfigError("objective.share needs a decoder whose scores are linear")
-            scores = model.score_slot(facts, slots, z, generator=generator)  # (items, entities)
+            scores = model.score_slot(facts, slots, z, answers=targets, generator=generator)
             return softmax_loss(scores, targets, options).sum()
         return softmax_cross_entropy(
             form.queries.to(z.entities.dtype),
             form.table.to(z.entities.dtype),
             targets=targets,
             bias=form.bias,
+            added=form.added,
             options=options,
             dtype=torch.bfloat16 if model.precision == "bfloat16" else None,
         )
@@ -174,8 +175,11 @@ def sampled(
     kept = chosen.nonzero()[:, 0]
     place = torch.cumsum(chosen, dim=0) - 1
     own = 0.0 if form.bias is None else form.bias.index_select(0, kept)
+    added = None if form.added is None else form.added.only(kept)
     return (
-        form._replace(table=rows_of(form.table, kept), bias=bias.index_select(0, kept) + own),
+        form._replace(
+            table=rows_of(form.table, kept), bias=bias.index_select(0, kept) + own, added=added
+        ),
         targets._replace(answers=place.index_select(0, targets.answers)),
     )
 
@@ -221,9 +225,7 @@ class SampledNegatives(Objective):
         negatives, usable = self.draw(items, generator, asked)  # (items, k), (items, k)
         answers = torch.from_numpy(self.queries.answer[items].astype(np.int64))
         candidates = torch.cat([answers[:, None], negatives], dim=1)  # (items, 1 + k)
-        scores = model.decoder.score_candidates(
-            facts, slots, z, candidates=candidates, generator=generator
-        )
+        scores = model.score_candidates(facts, slots, z, candidates=candidates, generator=generator)
         return torch.cat([scores[:, :1], scores[:, 1:].masked_fill(~usable, float("-inf"))], 1)
 
     def draw(

@@ -12,6 +12,8 @@ from torch.nn import functional
 
 from hyperfact.config import Section
 from hyperfact.graph.batches import FactBatch
+from hyperfact.kernels.added_scores import added_scores
+from hyperfact.kernels.sparse_rows import AddedScores
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations, rows_of
 
@@ -20,16 +22,19 @@ _BLOCK = 192  # columns; a multiple of every block that products are computed in
 
 
 class LinearForm(NamedTuple):
-    """Scores that are linear in the vector of the candidate: q · t_e + b_e + c."""
+    """Scores that are linear in the vector of the candidate: q · t_e + b_e + c, and sparse ones."""
 
     queries: Tensor  # (batch, dim)
     table: Tensor  # (candidates, dim)
     bias: Tensor | None = None  # (candidates,)
     constant: Tensor | None = None  # (batch,)
+    added: AddedScores | None = None  # what comes on top, of few candidates
 
     def scores(self) -> Tensor:  # (batch, candidates)
         """All of them, in one matrix product."""
         products = even_products(self.queries, self.table)
+        if self.added is not None:
+            products = products + added_scores(self.added)
         if self.bias is not None:
             products = products + self.bias
         return products if self.constant is None else products + self.constant[:, None]

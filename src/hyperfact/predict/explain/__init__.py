@@ -3,10 +3,11 @@
 An explanation describes the model, not the world, and describes it approximately: see
 docs/concepts/explanations.md.
 
-Order: parts, paths, support, explanation, faithfulness.
+Order: counts, parts, paths, support, explanation, faithfulness.
 """
 
 from hyperfact.predict.changes import Change, apply_changes, read_change
+from hyperfact.predict.explain.counts import Count
 from hyperfact.predict.explain.explanation import Explanation, explain
 from hyperfact.predict.explain.faithfulness import Faithfulness, faithfulness
 from hyperfact.predict.explain.parts import Part
@@ -16,6 +17,7 @@ from hyperfact.predict.whatif import RankMove, WhatIf, whatif
 
 __all__ = [
     "Change",
+    "Count",
     "Explanation",
     "Faithfulness",
     "Part",

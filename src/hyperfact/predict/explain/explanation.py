@@ -6,6 +6,7 @@ from typing import Any
 from hyperfact.graph.labels import Labels
 from hyperfact.predict.answers import Request
 from hyperfact.predict.candidates import Place, scores_of
+from hyperfact.predict.explain.counts import Count, counts_of
 from hyperfact.predict.explain.parts import Part, parts_of
 from hyperfact.predict.explain.paths import Path, paths_of
 from hyperfact.predict.explain.support import Support, measured, sees_graph, support_of
@@ -29,6 +30,7 @@ class Explanation:
     parts: tuple[Part, ...]  # those that matter most first
     support: tuple[Support, ...]  # nearest first; by effect where it was measured
     paths: tuple[Path, ...]
+    counts: tuple[Count, ...] = ()  # exact; where the model counts facts, most effect first
     approximate: bool = True
     note: str = NOTE
 
@@ -42,6 +44,7 @@ class Explanation:
             "parts": [part.as_dict() for part in self.parts],
             "support": [support.as_dict(self.labels) for support in self.support],
             "paths": [path.as_dict(self.labels) for path in self.paths],
+            "counts": [count.as_dict(self.labels) for count in self.counts],
             "approximate": self.approximate,
             "note": self.note,
         }
@@ -84,4 +87,5 @@ def explain(
         parts_of(predictor, ids, ranking, place),
         support,
         paths_of(predictor, ids, candidate, count),
+        counts_of(predictor, ids, candidate, count),
     )

@@ -137,7 +137,10 @@ def score_without(predictor: Predictor, ids: QuestionIds, answer: int, rows: Arr
     model = predictor.model
     with evaluating(model):
         z = model.encode(keep=model.keep_without(rows))
-    scorer = replace(predictor.scorer, z=z)
+    evidence = predictor.scorer.evidence
+    if evidence is not None:
+        evidence = evidence.without(predictor.knowledge.train, rows)
+    scorer = replace(predictor.scorer, z=z, evidence=evidence)
     return float(scores_of(scorer, predictor.knowledge, [ids])[0, answer])
 
 

@@ -47,6 +47,8 @@ def export_scorer(predictor: Predictor, path: Path) -> Path:
     """
     if predictor.scorer.precision == "bfloat16":
         raise UserError("the scorer computes in bfloat16 here, which an export would not repeat")
+    if predictor.scorer.evidence is not None:
+        raise UserError("this scorer counts training facts (`evidence`), which no export repeats")
     program = Program(predictor.scorer.decoder, predictor.scorer.z).eval()
     sample = _sample(predictor.knowledge.train)
     batch = torch.export.Dim("batch", min=2)
