@@ -1,7 +1,7 @@
 """The command line: each room of commands is a module; importing it adds them to the app.
 
 Order: visible, common, options, answers, data, env, progress, results, serve, signals, split, ask,
-audit, extend, models_list, graph, learn, demo, judge, compare, reproduce, runs, tune.
+queries, audit, extend, models_list, graph, learn, demo, judge, compare, reproduce, runs, tune.
 """
 
 from importlib import import_module
@@ -22,6 +22,7 @@ ROOMS = (
         "compare",
         "runs",
         "ask",
+        "queries",
         "serve",
     ),
     *("reproduce", "tune", "models_list", "extend"),

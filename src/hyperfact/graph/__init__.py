@@ -2,5 +2,5 @@
 
 Order: name_search, ragged, syntax, facts, literal_forms, literal_texts, prefixes, label_texts,
 labels, columns, reserved, fingerprints, rdf_terms, frames, hkg, mediator_hashes, batches, kg,
-queries, partial, role_index.
+queries, partial, role_index, language.
 """

@@ -1,7 +1,7 @@
 """Predictor: fill the missing slot of a fact, with known answers marked or removed.
 
 Order: cache, calibration, questions, answers, changes, knowledge, scoring, candidates, fitting,
-loading, predictor, complete, whatif, explain, export.
+loading, predictor, complete, whatif, explain, export, logic.
 """
 
 from hyperfact.predict.answers import Answer, Answers
