@@ -1,4 +1,6 @@
 """Questions with several blanks: logical queries over the facts and the probabilities of a run.
 
-Order: tnorms, program, matching, truths, effort, solving, witnesses, replying, asker.
+Order: tnorms, program, matching, truths, effort, solving, witnesses, replying,
+asker, query_sql, database, query_shapes, sampling, query_files,
+query_ranks.
 """
