@@ -14,7 +14,7 @@ from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.language.formula import And, Atom, Formula, Not, Or, Query, Variable
 from hyperfact.predict.logic.matching import Pattern
-from hyperfact.predict.logic.truths import Observed
+from hyperfact.predict.logic.truths import Block, Observed
 from hyperfact.predict.questions import QuestionIds
 
 ENTITIES, RELATIONS = tuple("abcde"), tuple("rstq")
@@ -141,6 +141,13 @@ class RandomTruths:
         return torch.tensor(
             [[self.of(_filled(q, e)) for e in range(self.size)] for q in questions]
         ).view(len(questions), self.size)
+
+    def predicted(self, questions: Sequence[QuestionIds]) -> Iterator[Block]:
+        yield (
+            list(range(len(questions))),
+            torch.arange(self.size),
+            self.rows(questions, denied=False),
+        )
 
     def links(self, pattern: Pattern, *, denied: bool) -> tuple[np.ndarray, Tensor]:  # noqa: ARG002
         found = self.observed.facts.matches(pattern)

@@ -83,10 +83,7 @@ class Asker:
         witnesses = Witnesses(solver)
         full = replace(rows.take(torch.zeros_like(ids)), values=witnesses.of(rows, ids))
         facts = witnesses.facts(full)
-        answers = [
-            self._answer(program, rank, full.values[rank - 1].tolist(), truth, facts[rank - 1])
-            for rank, truth in enumerate(values.tolist(), start=1)
-        ]
+        answers = self._answers(program, values.tolist(), full.values.tolist(), facts)
         return QueryAnswers(
             program.query,
             self.predictor.labels,
@@ -123,35 +120,43 @@ class Asker:
 
     # -- back to names ----------------------------------------------------------------------------
 
-    def _answer(
+    def _evidence(self, program: Program, facts: Sequence[FactTruth]) -> list[Evidence]:
+        """Facts by name, with the splits that hold them."""
+        places = [i for i, fact in enumerate(facts) if fact.truth is not None]
+        where = [()] * len(facts) if not places else self._where([facts[i] for i in places])
+        splits = dict(zip(places, where, strict=False))
+        names, relations = self.predictor.entities, self.predictor.relations
+        found = []
+        for place, fact in enumerate(facts):
+            shown = [
+                names[entity] if entity != BLANK_ID else str(program.names[column])
+                for entity, column in zip(fact.entities, fact.leaf.slots, strict=True)
+            ]
+            whole = fact_of(shown, [relations[r] for r in fact.relations])
+            label, known = self.predictor.labels.fact(whole), splits.get(place, ())
+            found.append(Evidence(str(whole), label, fact.denied, fact.truth, known))
+        return found
+
+    def _where(self, facts: Sequence[FactTruth]) -> list[tuple[str, ...]]:
+        known = self.predictor.knowledge.known([fact.question for fact in facts])
+        rows = np.arange(len(facts), dtype=np.int64)
+        return known.where(rows, np.array([fact.answer for fact in facts], dtype=np.int64))
+
+    def _answers(
         self,
         program: Program,
-        rank: int,
-        values: list[int],
-        truth: float,
-        facts: Sequence[FactTruth],
-    ) -> QueryAnswer:
-        names, labels = self.predictor.entities, self.predictor.labels
-        others = zip(program.names[1:], values[1 : len(program.names)], strict=True)
-        chosen = tuple((v.name, names[i]) for v, i in others if i != BLANK_ID)
-        evidence = tuple(self._evidence(program, fact) for fact in facts)
-        name = names[values[0]]
-        return QueryAnswer(rank, name, labels.show(name), truth, chosen, evidence)
-
-    def _evidence(self, program: Program, fact: FactTruth) -> Evidence:
-        names, relations = self.predictor.entities, self.predictor.relations
-        shown = [
-            names[entity] if entity != BLANK_ID else str(program.names[column])
-            for entity, column in zip(fact.entities, fact.leaf.slots, strict=True)
-        ]
-        whole = fact_of(shown, [relations[r] for r in fact.relations])
-        where: tuple[str, ...] = ()
-        if fact.truth is not None:
-            (where,) = self.observed.known([fact.question]).where(
-                np.zeros(1, dtype=np.int64), np.array([fact.answer])
-            )
-        label = self.predictor.labels.fact(whole)
-        return Evidence(str(whole), label, fact.denied, fact.truth, where)
+        truths: Sequence[float],
+        values: list[list[int]],
+        facts: Sequence[Sequence[FactTruth]],
+    ) -> Iterator[QueryAnswer]:
+        names, labels, width = self.predictor.entities, self.predictor.labels, len(program.leaves)
+        evidence = self._evidence(program, [fact for some in facts for fact in some])
+        for i, (truth, row) in enumerate(zip(truths, values, strict=True)):
+            others = zip(program.names[1:], row[1 : len(program.names)], strict=True)
+            chosen = tuple((v.name, names[e]) for v, e in others if e != BLANK_ID)
+            own = tuple(evidence[i * width : (i + 1) * width])
+            name = names[row[0]]
+            yield QueryAnswer(i + 1, name, labels.show(name), truth, chosen, own)
 
 
 def _cuts(solver: Solver, program: Program) -> Iterator[str]:

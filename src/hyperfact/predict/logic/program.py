@@ -172,11 +172,12 @@ class _Maker:
 def _distances(asked: Variable, where: Formula) -> dict[Variable, int]:
     """How many facts lie between the asked variable and each other one.
 
-    Variables that do not hang together with it follow behind, as far from the first of them.
+    Variables that do not hang together with it follow behind, by their distance from the one of
+    them that most facts share.
     """
     groups = [set(atom.variables) for atom in where.atoms]
     found: dict[Variable, int] = {}
-    for first in (asked, *where.variables):
+    for first in (asked, *sorted(where.variables, key=lambda v: -sum(v in g for g in groups))):
         if first in found:
             continue
         front, steps = {first}, 1 + max(found.values(), default=-1)

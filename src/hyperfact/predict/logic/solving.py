@@ -31,6 +31,7 @@ from hyperfact.predict.logic.truths import Truths
 from hyperfact.predict.questions import QuestionIds
 
 _CELLS = 2**23  # truths that exist at once: 32 MB in float32
+_REMEMBERED = 2**24  # truths that are kept for questions that come again
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ class Solver:
 
     def __post_init__(self) -> None:
         self.cuts, self.norm = Cuts(), TNORMS[self.effort.logic]
+        self._memory: dict[tuple[QuestionIds, bool], Tensor] = {}
 
     def solve(self, rows: Rows, root: int | None) -> Tensor:  # (rows, entities) or (rows, 1)
         """The truth of the whole formula, for each entity in the column `root`."""
@@ -140,28 +142,35 @@ class Solver:
             return self._each(leaf, root, rows)
         allowed = self._allowed(leaf, root, rows)
         if root in leaf.slots:
-            found = torch.cat(
-                [
-                    self.truths.rows(some, denied=rows.denied)
-                    for some in _pieces(rows.questions(leaf), self.truths.size)
-                ]
-            )
+            pieces = _pieces(rows.questions(leaf), self.truths.size)
+            parts = [self.truths.rows(some, denied=rows.denied) for some in pieces]
+            found = parts[0] if len(parts) == 1 else torch.cat(parts)
             return found.mul_(allowed[:, None]) if not bool(allowed.all()) else found
         return (self.at(leaf, rows) * allowed)[:, None]
 
     def at(self, leaf: Leaf, rows: Rows) -> Tensor:  # (rows,)
-        """The truth of whole facts; equal questions are asked once."""
-        questions, answers = rows.questions(leaf), rows.values[:, leaf.column]
-        different = list(dict.fromkeys(questions))
-        number = {question: i for i, question in enumerate(different)}
-        owner = torch.tensor([number[question] for question in questions])
-        found, done = torch.zeros(len(rows)), 0
-        for some in _pieces(different, self.truths.size):
+        """The truth of whole facts; a question is asked once, and its truths are remembered."""
+        questions, answers = rows.questions(leaf), rows.values[:, leaf.column].tolist()
+        keys = [(question, rows.denied) for question in questions]
+        fresh = list(dict.fromkeys(key[0] for key in keys if key not in self._memory))
+        if (len(self._memory) + len(fresh)) * self.truths.size > _REMEMBERED:
+            return self._at_once(questions, answers, rows)
+        for some in _pieces(fresh, self.truths.size):
+            found = self.truths.rows(some, denied=rows.denied)
+            self._memory |= {(q, rows.denied): row for q, row in zip(some, found, strict=True)}
+        pairs = zip(keys, answers, strict=True)
+        return torch.tensor([float(self._memory[key][answer]) for key, answer in pairs])
+
+    def _at_once(
+        self, questions: Sequence[QuestionIds], answers: Sequence[int], rows: Rows
+    ) -> Tensor:  # (rows,)
+        """The same without remembering anything."""
+        found = []
+        for some in _pieces(questions, self.truths.size):
             truths = self.truths.rows(some, denied=rows.denied)
-            mine = torch.nonzero((owner >= done) & (owner < done + len(some)))[:, 0]
-            found[mine] = truths[owner[mine] - done, answers[mine]]
-            done += len(some)
-        return found
+            mine = torch.tensor(answers[len(found) : len(found) + len(some)])
+            found += truths.gather(1, mine[:, None])[:, 0].tolist()
+        return torch.tensor(found)
 
     def _allowed(self, leaf: Leaf, root: int | None, rows: Rows) -> Tensor:  # (rows,)
         """1 where every chosen entity has been seen in its slot, and no pair stands twice."""
@@ -211,10 +220,25 @@ class Solver:
         rest = tuple(v for v in step.bound if v != step.variable)
         for owner, ids, truth in self.beam(step, rows, width):
             some = rows.take(owner).choose(step.variable, ids)
+            if step.leaf is not None and root is not None:
+                truth = truth * self._allowed(step.leaf, root, some)
+                self._project(some.questions(step.leaf), owner, truth, found)
+                continue
             value = self.norm.both(truth[:, None], self.every(step.rest, rest, root, some))
             at = owner[:, None].expand(-1, width)
             found.scatter_reduce_(0, at, value.expand(-1, width), "amax")
         return found
+
+    def _project(
+        self, questions: Sequence[QuestionIds], owner: Tensor, truth: Tensor, found: Tensor
+    ) -> None:
+        """Predicted facts from each candidate; known ones have been followed."""
+        for places, ids, truths in self.truths.predicted(questions):
+            at = torch.tensor(places)
+            value = self.norm.both(truth[at, None], truths)  # (places, ids)
+            for row in sorted(set(owner[at].tolist())):
+                best = value[owner[at] == row].amax(dim=0)
+                found[row, ids] = torch.maximum(found[row, ids], best)
 
     def step(
         self, parts: Sequence[Node], bound: Sequence[int], root: int | None, rows: Rows
@@ -225,7 +249,8 @@ class Solver:
         above = [part for part in parts if part not in below]
         inside = frozenset().union(*map(columns, below)) if below else frozenset()
         mine = [v for v in bound if v in inside and v != variable]
-        truth = self.every(below, mine, variable, rows).expand(-1, self.truths.size)
+        some, places = _distinct(rows, inside)
+        truth = self.every(below, mine, variable, some).expand(-1, self.truths.size)[places]
         weights = self._weights(above, variable, rows)
         only = above[0] if len(above) == 1 and isinstance(above[0], Leaf) else None
         others = {v for v in bound if v not in mine}
@@ -297,11 +322,22 @@ class Step:
     leaf: Leaf | None  # the rest, where it is one fact that known facts can be followed through
 
 
+def _distinct(rows: Rows, used: frozenset[int]) -> tuple[Rows, Tensor]:
+    """Rows that differ in what is used, and for each row which of them it is."""
+    if len(rows) < 2:
+        return rows, torch.zeros(len(rows), dtype=torch.int64)
+    keys = torch.cat([rows.values[:, sorted(used)], rows.relations], dim=1).tolist()
+    numbers: dict[tuple[int, ...], int] = {}
+    places = [numbers.setdefault(tuple(key), len(numbers)) for key in keys]
+    first = dict(zip(reversed(places), reversed(range(len(places))), strict=True))
+    return rows.take(torch.tensor([first[i] for i in range(len(numbers))])), torch.tensor(places)
+
+
 def _is_link(leaf: Leaf, variable: int, root: int | None, rows: Rows, open_ones: set[int]) -> bool:
     """Whether the variable and the root are all that is open in a fact, once each."""
     inside = [c for c in leaf.slots if c in open_ones or (c == root and c not in rows.chosen)]
-    wanted = [variable] if root is None or root not in leaf.slots else [variable, root]
-    return sorted(inside) == sorted(wanted) and (root is None or root in leaf.slots)
+    wanted = [variable] if root is None else [variable, root]
+    return sorted(inside) == sorted(wanted) and (root is None or leaf.column == root)
 
 
 def _below(

@@ -4,8 +4,8 @@ A run tells the probability of each entity in one slot. Where a question has sev
 share that probability, so it is multiplied with how many are known (Bai et al., QTO, 2023).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -13,17 +13,21 @@ import torch
 from torch import Tensor
 
 from hyperfact.graph.hkg import HKG, Splits, union
-from hyperfact.graph.ragged import Array, owners_of
+from hyperfact.graph.partial import AgreeingAnswers
+from hyperfact.graph.ragged import Array, Ids, Places, owners_of
 from hyperfact.graph.role_index import VALUE, RoleIndex, role_number
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.candidates import Softmax, refuse_unusable
-from hyperfact.predict.knowledge import Knowledge, KnownRows
 from hyperfact.predict.logic.matching import FactIndex, Pattern
-from hyperfact.predict.questions import QuestionIds
+from hyperfact.predict.questions import QuestionIds, partial_queries
 from hyperfact.predict.scoring import Scorer
 
 MOST = 0.999  # truth of a fact that is not known
 _ROLES = 64  # roles whose members are kept at hand
+
+
+#: Places of questions, entities, and the truth of each entity in each question.
+Block = tuple[list[int], Tensor, Tensor]
 
 
 class Truths(Protocol):
@@ -34,6 +38,10 @@ class Truths(Protocol):
 
     def rows(self, questions: Sequence[QuestionIds], *, denied: bool) -> Tensor:
         """The truth of every entity in the asked slot."""  # (questions, entities)
+        ...
+
+    def predicted(self, questions: Sequence[QuestionIds]) -> Iterator[Block]:
+        """The truth that facts have which are not known, in blocks; known ones may be in them."""
         ...
 
     def links(self, pattern: Pattern, *, denied: bool) -> tuple[Array, Tensor]:
@@ -56,14 +64,18 @@ class Observed:
         self.splits = splits
         parts = [part for part in splits.values() if len(part)]
         self.graph: HKG = union(*parts) if parts else splits.all
-        self.knowledge = Knowledge(splits, self.graph, partial=True)
         self.facts, self.roles = FactIndex.of(self.graph), RoleIndex.of(self.graph)
         self.matches = lru_cache(maxsize=4096)(self.facts.matches)
         self.weights = lru_cache(maxsize=4 * _ROLES)(self._weights)
 
-    def known(self, questions: Sequence[QuestionIds]) -> KnownRows:
-        """The known answers of each question."""
-        return self.knowledge.known(questions)
+    @cached_property
+    def agreeing(self) -> AgreeingAnswers:
+        """Who answers, whatever is left out."""
+        return AgreeingAnswers.build(self.graph)
+
+    def known(self, questions: Sequence[QuestionIds]) -> tuple[Places, Ids]:
+        """Offsets and entities: the known answers of each question."""
+        return self.agreeing.of(partial_queries(questions))
 
     def role(self, slot: int, relation: int) -> int:
         """The number of the role that a slot gives."""
@@ -113,6 +125,10 @@ class FactTruths:
             put_known(found, source.known(questions), truth)
         return found
 
+    def predicted(self, questions: Sequence[QuestionIds]) -> Iterator[Block]:  # noqa: ARG002
+        """Nothing."""
+        return iter(())
+
     def links(self, pattern: Pattern, *, denied: bool) -> tuple[Array, Tensor]:
         """Known facts that agree."""
         found = [(s.matches(pattern), truth) for s, truth in self._sources(denied=denied)]
@@ -149,25 +165,35 @@ class RunTruths:
         self.restrict_range = restrict_range
         self.size = len(observed.graph.entities)
         self._members = lru_cache(maxsize=_ROLES)(self._candidates)
+        self._temperatures: dict[tuple[int, ...], Calibration | None] = {}
 
     def rows(self, questions: Sequence[QuestionIds], *, denied: bool) -> Tensor:  # noqa: ARG002
         """The truth of every entity; those who were never seen in the role have none."""
         known = self.observed.known(questions)
-        counts = torch.from_numpy(np.diff(known.offsets)).clamp(min=1)  # (questions,)
         found = torch.zeros(len(questions), self.size)
-        for (role, *_), places in _grouped(questions, self.observed).items():
-            ids = self._members(role)
-            some = [questions[i] for i in places]
-            scores = refuse_unusable(self.scorer.among(some, ids)).float()  # (some, ids)
-            shares = _probabilities(scores, self.fitted(some[0]))
-            at = torch.tensor(places)
-            shares = shares.mul_(counts[at, None]).clamp_(max=MOST)
-            if len(ids) == self.size:
-                found[at] = shares
-            else:
-                found[at[:, None], ids[None, :]] = shares
+        for places, ids, truths in self._blocks(questions, known[0]):
+            found[torch.tensor(places)[:, None], ids[None, :]] = truths
         put_known(found, known, 1.0)
         return found
+
+    def predicted(self, questions: Sequence[QuestionIds]) -> Iterator[Block]:
+        """The truth of those who were seen in the role, known or not."""
+        return self._blocks(questions, self.observed.known(questions)[0])
+
+    def _blocks(self, questions: Sequence[QuestionIds], offsets: Places) -> Iterator[Block]:
+        counts = torch.from_numpy(np.diff(offsets)).clamp(min=1)  # (questions,)
+        for (role, *_), places in _grouped(questions, self.observed).items():
+            ids, some = self._members(role), [questions[i] for i in places]
+            scores = refuse_unusable(self.scorer.among(some, ids)).float()  # (some, ids)
+            shares = _probabilities(scores, self._fitted(some[0]))
+            yield places, ids, shares.mul_(counts[places, None]).clamp_(max=MOST)
+
+    def _fitted(self, question: QuestionIds) -> Calibration | None:
+        """One temperature for all questions of one shape."""
+        key = (question.slot, *question.relations)
+        if key not in self._temperatures:
+            self._temperatures[key] = self.fitted(question)
+        return self._temperatures[key]
 
     def links(self, pattern: Pattern, *, denied: bool) -> tuple[Array, Tensor]:  # noqa: ARG002
         """Known facts that agree."""
@@ -203,7 +229,7 @@ def _probabilities(scores: Tensor, fitted: Calibration | None) -> Tensor:
     return sure.add_(softmax.doubt / max(1, scores.shape[1]))
 
 
-def put_known(found: Tensor, known: KnownRows, truth: float) -> None:
+def put_known(found: Tensor, known: tuple[Places, Ids], truth: float) -> None:
     """Give known answers their truth."""
-    rows = torch.from_numpy(owners_of(known.offsets))
-    found[rows, torch.from_numpy(known.ids.astype(np.int64))] = truth
+    offsets, ids = known
+    found[torch.from_numpy(owners_of(offsets)), torch.from_numpy(ids.astype(np.int64))] = truth
