@@ -43,6 +43,12 @@ class Asker:
         self.predictor, self.restrict_range = predictor, restrict_range
         self._splits = splits
 
+    def freely(self) -> "Asker":
+        """The same, with everybody allowed in every slot."""
+        other = Asker(self.predictor, restrict_range=False, splits=self._splits)
+        other.__dict__["observed"] = self.observed  # what is known is indexed once
+        return other
+
     @cached_property
     def observed(self) -> Observed:
         """What is known."""

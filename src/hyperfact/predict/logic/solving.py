@@ -197,11 +197,20 @@ class Solver:
         return found
 
     def _each(self, leaf: Leaf, root: int, rows: Rows) -> Tensor:  # (rows, entities)
-        """A fact in which the variable stands twice, or is not asked for: tried with everybody."""
-        found, ids = torch.zeros(len(rows), self.truths.size), torch.arange(self.truths.size)
+        """A fact in which the variable stands twice, or is not asked for: tried one by one."""
+        found = torch.zeros(len(rows), self.truths.size)
+        places = [slot for slot, column in enumerate(leaf.slots) if column == root]
         for row in range(len(rows)):
-            one = rows.take(torch.full((self.truths.size,), row)).choose(root, ids)
-            found[row] = self._leaf(leaf, None, one)[:, 0]
+            ways, truths = self.truths.links(rows.pattern(row, leaf), denied=rows.denied)
+            same = (ways[:, places] == ways[:, places[:1]]).all(axis=1)
+            found[row, torch.from_numpy(ways[same, places[0]])] = truths[torch.from_numpy(same)]
+        if self.truths.only_known:
+            return found
+        every = torch.ones(1, 1).expand(len(rows), self.truths.size)
+        step = Step(root, (), (), (), every, self._weights([leaf], root, rows), None)
+        for owner, ids, _ in self.beam(step, rows, self.truths.size):
+            some = rows.take(owner).choose(root, ids)
+            found[owner, ids] = self._leaf(leaf, None, some)[:, 0]
         return found
 
     # -- variables --------------------------------------------------------------------------------
