@@ -40,11 +40,11 @@ def lines_of(params: Mapping[str, str]) -> list[Line]:
     found = []
     for i in range(1, FACTS + 1):
         how = params.get(f"how{i}", "and")
-        ends = (params.get(f"{letter}{i}", "") for letter in "sro")
+        s, r, o = (params.get(f"{letter}{i}", "") for letter in "sro")
         pairs = tuple(
             (params.get(f"a{i}_{j}", ""), params.get(f"v{i}_{j}", "")) for j in range(1, PAIRS + 1)
         )
-        line = Line(i, how if how in HOW else "and", *ends, pairs)
+        line = Line(i, how if how in HOW else "and", s, r, o, pairs)
         found += [] if line.is_empty else [line]
     return found
 
@@ -145,6 +145,7 @@ def _answered(
         "shown": shown,
         "chosen": chosen,
         "others": [(v.name, hue_of(query, v)) for v in variables],
+        "variables": _palette([query.asked.name, *(v.name for v in variables)]),
         "picture": draw_query(query, names, labels=served.predictor.labels, styled=False),
         "links": {
             a.rank: address(f"{home}/query", [("q", str(query)), ("show", a.rank)]) for a in found
@@ -164,6 +165,12 @@ def _frame(served: Served) -> dict[str, Any]:
         **{"text": "", "asked": "x", "lines": _filled([]), "examples": [], "status": 200},
         **{"how": HOW, "variables": _VARIABLES},
     }
+
+
+def _palette(used: Sequence[str]) -> list[str]:
+    """Those of the query in the order of their colours, and others to add."""
+    named = [name for name in used if name]
+    return [*named, *(name for name in _VARIABLES if name not in named)][: max(4, len(named))]
 
 
 def _filled(lines: Sequence[Line]) -> list[Line]:

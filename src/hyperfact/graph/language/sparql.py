@@ -175,7 +175,7 @@ class _Reader:
                 return
             group.later.append((subject, relation, obj))
 
-        self.pairs(add)  # type: ignore[arg-type]  # None only where a triple is reified
+        self.pairs(add)
 
     def pairs(self, add: Callable[[Term, Term], None]) -> None:
         """Predicates with `;` between them, objects with `,`."""

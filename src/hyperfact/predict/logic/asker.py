@@ -14,8 +14,9 @@ from hyperfact.graph.language.formula import Query
 from hyperfact.graph.queries import BLANK_ID
 from hyperfact.predict.logic.effort import Effort
 from hyperfact.predict.logic.program import Form, Program, compiled
+from hyperfact.predict.logic.query_rows import Rows
 from hyperfact.predict.logic.replying import Evidence, QueryAnswer, QueryAnswers, fact_of
-from hyperfact.predict.logic.solving import Rows, Solver
+from hyperfact.predict.logic.solving import Solver
 from hyperfact.predict.logic.truths import Observed, RunTruths, Truths
 from hyperfact.predict.logic.witnesses import FactTruth, Witnesses
 from hyperfact.predict.predictor import Predictor
@@ -81,7 +82,7 @@ class Asker:
     def ask(self, query: Query | str, k: int = 10, effort: Effort | None = None) -> QueryAnswers:
         """The k best answers, with who stands for the other variables."""
         program = self.compiled(query)
-        solver = Solver(self.truths, program.form, effort or Effort())
+        solver = Solver(self.truths, program.form, replace(effort or Effort(), k=k))
         rows = Rows.of([program])
         truth = solver.solve(rows, 0).expand(1, self.truths.size)
         ids, values = top(truth, k)  # (1, k)

@@ -13,7 +13,7 @@ from hyperfact.graph.hkg import Splits
 from hyperfact.graph.labels import Labels
 from hyperfact.graph.language.any_query import any_query
 from hyperfact.graph.language.formula import Query
-from hyperfact.graph.ragged import owners_of
+from hyperfact.graph.ragged import Array, owners_of
 from hyperfact.predict.logic.program import ASKED, Program, compiled
 from hyperfact.predict.logic.query_sql import ways_sql
 from hyperfact.system.clock import seconds
@@ -90,7 +90,7 @@ class FactDatabase:
         self.facts = len(splits.all)
         c = splits.all.columns
         fact = np.arange(len(c), dtype=np.int32)
-        tables = {
+        tables: dict[str, dict[str, Array]] = {
             "facts": {"fact": fact, "s": c.subject, "r": c.relation, "o": c.object},
             "pairs": {"fact": owners_of(c.offsets), "a": c.attributes, "v": c.values},
             "entities": {"e": np.arange(len(splits.entities), dtype=np.int32)},

@@ -17,11 +17,13 @@ class Effort:
         beam: How many candidates of a variable are tried with facts that are not known; None: all.
         logic: A name of `TNORMS`.
         is_over: Whether the time is spent; looked at between pieces of work.
+        k: How many of the best answers must be right; None: all.
     """
 
     beam: int | None = BEAM
     logic: str = "product"
     is_over: Callable[[], bool] = lambda: False
+    k: int | None = None
 
     def __post_init__(self) -> None:
         if self.logic not in TNORMS:

@@ -6,22 +6,22 @@ facts of the asked split are needed; how many of those the shortest proof needs 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 
 from hyperfact.errors import UnknownNameError, UserError
-from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits, union
-from hyperfact.graph.language.formula import And, Atom, Formula, Not, Or, Query, Term, Variable
+from hyperfact.graph.language.formula import And, Atom, Query
 from hyperfact.graph.language.query_text import read_query
-from hyperfact.graph.ragged import Array, offsets_of
+from hyperfact.predict.logic.drafts import Draft, Incidence, bare, replaced, signed, variables_of
 from hyperfact.predict.logic.effort import Effort
 from hyperfact.predict.logic.program import Form, Program, compiled
+from hyperfact.predict.logic.query_rows import Rows
 from hyperfact.predict.logic.query_shapes import ALIASES, SHAPES
-from hyperfact.predict.logic.solving import Rows, Solver
+from hyperfact.predict.logic.solving import Solver
 from hyperfact.predict.logic.tnorms import TNorm
 from hyperfact.predict.logic.truths import FactTruths, Observed
 
@@ -108,7 +108,7 @@ class Sampler:
         self.observed = Observed(replace(splits, parts=known))
         self.graph = union(self.observed.graph, asked)
         self._hidden = Observed(replace(splits, parts={wanted.split: asked}))
-        self._facts_of = _Incidence.of(self.graph)
+        self._facts_of = Incidence.of(self.graph)
 
     def draw(self) -> Iterator[SampledQuery]:
         """All of them, shape after shape; each with qualifiers is followed by its bare twin."""
@@ -123,9 +123,9 @@ class Sampler:
             drafts = [self._draft(form, rng) for _ in range(max(32, self.wanted.count))]
             fresh = {str(d): d for d in drafts if d is not None and str(d) not in seen}
             seen |= set(fresh)
-            bare = [_bare(query) for query in fresh.values()]
+            without = [bare(query) for query in fresh.values()]
             full = self._answered(list(fresh.values()), self.wanted.most)
-            less = self._answered(bare, _BARE * self.wanted.most)
+            less = self._answered(without, _BARE * self.wanted.most)
             for query, one, other in zip(fresh.values(), full, less, strict=True):
                 if one is None or found == self.wanted.count:
                     continue
@@ -133,7 +133,7 @@ class Sampler:
                 whole = SampledQuery(name, shape, query, *one)
                 yield whole
                 if whole.qualified and other is not None:
-                    yield SampledQuery(f"{name}-bare", shape, _bare(query), *other, twin=name)
+                    yield SampledQuery(f"{name}-bare", shape, bare(query), *other, twin=name)
                 found += 1
             if found == self.wanted.count:
                 return
@@ -142,8 +142,8 @@ class Sampler:
 
     def _draft(self, form: Query, rng: np.random.Generator) -> Query | None:
         """The shape with names; None where facts did not fit."""
-        said, denied = _signed(form.where)
-        draft, first = _Draft(rng), said[rng.integers(len(said))]
+        said, denied = signed(form.where)
+        draft, first = Draft(rng), said[rng.integers(len(said))]
         row = int(rng.integers(len(self.missing)))
         if not draft.put(first, row, self.missing):
             return None
@@ -151,9 +151,9 @@ class Sampler:
             return None
         if denied and not self._deny(said, denied, draft):
             return None
-        return Query(form.asked, _replaced(form.where, draft.facts))
+        return Query(form.asked, replaced(form.where, draft.facts))
 
-    def _fill(self, atoms: Sequence[Atom], draft: "_Draft") -> bool:
+    def _fill(self, atoms: Sequence[Atom], draft: Draft) -> bool:
         """Facts for the other places, one after the other as they hang together."""
         left = list(atoms)
         while left:
@@ -166,9 +166,9 @@ class Sampler:
             left.remove(atom)
         return True
 
-    def _deny(self, said: Sequence[Atom], denied: Sequence[Atom], draft: "_Draft") -> bool:
+    def _deny(self, said: Sequence[Atom], denied: Sequence[Atom], draft: Draft) -> bool:
         """What is denied is true of another answer of the rest, else it would say nothing."""
-        shared = next(v for v in _variables(denied) if v in _variables(said))
+        shared = next(v for v in variables_of(denied) if v in variables_of(said))
         rest = And(tuple(draft.facts[a] for a in said)) if len(said) > 1 else draft.facts[said[0]]
         others = self._truths([self._program(Query(shared, rest))], with_missing=True)[0]
         ids = np.setdiff1d(np.flatnonzero(others.numpy()), [draft.names[shared]])
@@ -225,92 +225,3 @@ def observed_splits(splits: Splits, asked: str) -> dict[str, HKG]:
     """What is known when a split is asked about: all that comes before it."""
     before = {"test": ("train", "valid", "aux")}.get(asked, ("train", "aux"))
     return {name: part for name, part in splits.items() if name in before and name != asked}
-
-
-@dataclass
-class _Draft:
-    """A shape that is being filled: who stands where, and the facts so far."""
-
-    rng: np.random.Generator
-    names: dict[Term, int] = field(default_factory=dict)
-    facts: dict[Atom, Atom] = field(default_factory=dict)
-    used: set[Fact] = field(default_factory=set)
-
-    def end(self, atom: Atom) -> Term | None:
-        """The end of a place that is filled already."""
-        return next((term for term in (atom.subject, atom.object) if term in self.names), None)
-
-    def put(self, atom: Atom, row: int, graph: HKG) -> bool:
-        """A fact in a place, turned as what is known of it demands; False: it is used already."""
-        fact, c = graph[row], graph.columns
-        if fact in self.used:
-            return False
-        ends, known = (int(c.subject[row]), int(c.object[row])), self.end(atom)
-        if known is None:
-            turned = bool(self.rng.integers(2))
-        else:
-            turned = (self.names[known] == ends[0]) != (known is atom.subject)
-        self.names[atom.subject], self.names[atom.object] = ends[::-1] if turned else ends
-        self.facts[atom] = _named(atom, fact, turned=turned)
-        self.used.add(fact)
-        return True
-
-
-@dataclass(frozen=True)
-class _Incidence:
-    """The facts in which an entity is subject or object."""
-
-    order: Array  # (ends,) rows of facts, entity after entity
-    offsets: Array  # (entities + 1,)
-
-    @classmethod
-    def of(cls, graph: HKG) -> "_Incidence":
-        c = graph.columns
-        ends = np.concatenate([c.subject, c.object])
-        order = np.argsort(ends, kind="stable")
-        counts = np.bincount(ends, minlength=len(graph.entities))
-        return cls(order % max(1, len(c)), offsets_of(counts))
-
-    def draw(self, entity: int, rng: np.random.Generator) -> int | None:
-        """One of them by chance."""
-        start, stop = self.offsets[entity], self.offsets[entity + 1]
-        return None if start == stop else int(self.order[rng.integers(start, stop)])
-
-
-def _signed(where: Formula) -> tuple[list[Atom], list[Atom]]:
-    """The facts that are said, and those that are denied."""
-    if isinstance(where, Atom):
-        return [where], []
-    if isinstance(where, Not):
-        said, denied = _signed(where.part)
-        return denied, said
-    parts = [_signed(part) for part in where.inner]
-    return [a for said, _ in parts for a in said], [a for _, denied in parts for a in denied]
-
-
-def _variables(atoms: Sequence[Atom]) -> list[Variable]:
-    return list(dict.fromkeys(v for atom in atoms for v in atom.variables))
-
-
-def _named(atom: Atom, fact: Fact, *, turned: bool) -> Atom:
-    """The place of a shape with the names of a fact; variables stay."""
-    start, stop = (fact.object, fact.subject) if turned else (fact.subject, fact.object)
-    first = atom.subject if isinstance(atom.subject, Variable) else start
-    second = atom.object if isinstance(atom.object, Variable) else stop
-    ends = (second, first) if turned else (first, second)
-    return Atom(ends[0], fact.relation, ends[1], fact.qualifiers)
-
-
-def _replaced(where: Formula, facts: Mapping[Atom, Atom]) -> Formula:
-    if isinstance(where, Atom):
-        return facts[where]
-    if isinstance(where, Not):
-        return Not(_replaced(where.part, facts))
-    assert isinstance(where, And | Or)
-    return type(where)(tuple(_replaced(part, facts) for part in where.parts))
-
-
-def _bare(query: Query) -> Query:
-    """The same without any qualifier."""
-    atoms = {atom: replace(atom, qualifiers=()) for atom in query.where.atoms}
-    return Query(query.asked, _replaced(query.where, atoms))

@@ -15,76 +15,16 @@ from torch import Tensor
 
 from hyperfact.graph.queries import BLANK_ID
 from hyperfact.predict.logic.effort import Cuts, Effort
-from hyperfact.predict.logic.matching import Pattern
-from hyperfact.predict.logic.program import (
-    All,
-    Deny,
-    Form,
-    Leaf,
-    Node,
-    Program,
-    columns,
-    leaves,
-)
+from hyperfact.predict.logic.program import All, Deny, Form, Leaf, Node, columns
+from hyperfact.predict.logic.query_rows import Rows, distinct
+from hyperfact.predict.logic.steps import Step, below_of, components, is_link
 from hyperfact.predict.logic.tnorms import TNORMS
 from hyperfact.predict.logic.truths import Truths
 from hyperfact.predict.questions import QuestionIds
 
 _CELLS = 2**23  # truths that exist at once: 32 MB in float32
+_AT_ONCE = 16  # candidates that are searched through before it is asked whether to go on
 _REMEMBERED = 2**24  # truths that are kept for questions that come again
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Queries of one form side by side, with what is chosen so far."""
-
-    values: Tensor  # (rows, columns) ids of entities; BLANK_ID where a variable is open
-    relations: Tensor  # (rows, relations)
-    chosen: frozenset[int] = frozenset()  # variables that are not open
-    denied: bool = False  # whether an odd number of `not` stands around
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @classmethod
-    def of(cls, programs: Sequence[Program]) -> "Rows":
-        """A row for each query of one form."""
-        blank = [BLANK_ID] * programs[0].form.variables
-        values = torch.tensor([[*blank, *p.entities] for p in programs])
-        return cls(values, torch.tensor([p.relations for p in programs]))
-
-    def take(self, rows: Tensor) -> "Rows":
-        """These rows, in this order."""
-        return replace(self, values=self.values[rows], relations=self.relations[rows])
-
-    def choose(self, column: int, ids: Tensor) -> "Rows":
-        """The same with an entity for a variable."""
-        values = self.values.clone()
-        values[:, column] = ids
-        return replace(self, values=values, chosen=self.chosen | {column})
-
-    def questions(self, leaf: Leaf) -> list[QuestionIds]:
-        """The fact of each row with its asked slot blank."""
-        entities, relations = self.values[:, leaf.slots], self.relations[:, leaf.relations]
-        return [
-            question_of(e, r, leaf.asked)
-            for e, r in zip(entities.tolist(), relations.tolist(), strict=True)
-        ]
-
-    def pattern(self, row: int, leaf: Leaf) -> Pattern:
-        """The fact of a row with every open variable open."""
-        return Pattern(
-            tuple(self.values[row, leaf.slots].tolist()),
-            tuple(self.relations[row, leaf.relations].tolist()),
-        )
-
-
-def question_of(entities: list[int], relations: list[int], asked: int) -> QuestionIds:
-    """By ids, with the pairs in canonical order."""
-    entities[asked] = BLANK_ID
-    pairs = sorted(zip(relations[1:], entities[2:], strict=True))
-    values, attributes = tuple(v for _, v in pairs), tuple(a for a, _ in pairs)
-    return QuestionIds((entities[0], entities[1], *values), (relations[0], *attributes))
 
 
 @dataclass
@@ -126,14 +66,21 @@ class Solver:
         self, parts: Sequence[Node], bound: Sequence[int], root: int | None, rows: Rows
     ) -> Tensor:
         """The truth of all parts together, for the best choice of the variables bound here."""
-        found = torch.ones(len(rows), 1)
-        for some, inside in components(parts, bound):
+        found, groups = torch.ones(len(rows), 1), list(components(parts, bound))
+        for some, inside in groups:
             if inside:
-                value = self._best(some, inside, root, rows)
+                wanted = self._wanted(parts, rows) if len(groups) == 1 else None
+                value = self._best(some, inside, root, rows, wanted)
             else:
                 value = self.truth(some[0], root, rows)
             found = self.norm.both(found, value)
         return found
+
+    def _wanted(self, parts: Sequence[Node], rows: Rows) -> int | None:
+        """How many answers matter: all of them, but for the whole formula of one query."""
+        root = self.form.root
+        whole = isinstance(root, All) and parts is root.parts and len(rows) == 1
+        return self.effort.k if whole else None
 
     # -- facts ------------------------------------------------------------------------------------
 
@@ -165,7 +112,7 @@ class Solver:
         self, questions: Sequence[QuestionIds], answers: Sequence[int], rows: Rows
     ) -> Tensor:  # (rows,)
         """The same without remembering anything."""
-        found = []
+        found: list[float] = []
         for some in _pieces(questions, self.truths.size):
             truths = self.truths.rows(some, denied=rows.denied)
             mine = torch.tensor(answers[len(found) : len(found) + len(some)])
@@ -216,9 +163,18 @@ class Solver:
     # -- variables --------------------------------------------------------------------------------
 
     def _best(
-        self, parts: Sequence[Node], bound: Sequence[int], root: int | None, rows: Rows
+        self,
+        parts: Sequence[Node],
+        bound: Sequence[int],
+        root: int | None,
+        rows: Rows,
+        wanted: int | None = None,
     ) -> Tensor:
-        """The truth of parts that hang together, for the best choice of their variables."""
+        """The truth of parts that hang together, for the best choice of their variables.
+
+        Candidates come best first, and no answer through one is truer than the candidate itself.
+        So the search ends when the wanted answers that are found are truer than all that follow.
+        """
         step = self.step(parts, bound, root, rows)
         width = 1 if root is None else self.truths.size
         found = torch.zeros(len(rows), width)
@@ -228,6 +184,8 @@ class Solver:
                 return found
         rest = tuple(v for v in step.bound if v != step.variable)
         for owner, ids, truth in self.beam(step, rows, width):
+            if wanted is not None and _are_enough(found[0], wanted, truth):
+                break
             some = rows.take(owner).choose(step.variable, ids)
             if step.leaf is not None and root is not None:
                 truth = truth * self._allowed(step.leaf, root, some)
@@ -254,16 +212,16 @@ class Solver:
     ) -> "Step":
         """Which variable to choose next, and how true each candidate is by what hangs on it."""
         variable = min(bound, key=lambda v: (self.form.distances[v], v))
-        below = _below(parts, variable, root, rows.chosen)
+        below = below_of(parts, variable, root, rows.chosen)
         above = [part for part in parts if part not in below]
         inside = frozenset().union(*map(columns, below)) if below else frozenset()
         mine = [v for v in bound if v in inside and v != variable]
-        some, places = _distinct(rows, inside)
+        some, places = distinct(rows, inside)
         truth = self.every(below, mine, variable, some).expand(-1, self.truths.size)[places]
         weights = self._weights(above, variable, rows)
         only = above[0] if len(above) == 1 and isinstance(above[0], Leaf) else None
         others = {v for v in bound if v not in mine}
-        if only is not None and not _is_link(only, variable, root, rows, others):
+        if only is not None and not is_link(only, variable, root, rows, others):
             only = None
         return Step(variable, tuple(others), tuple(below), tuple(above), truth, weights, only)
 
@@ -310,6 +268,7 @@ class Solver:
         ids = order.topk(beam, dim=1).indices  # (rows, beam)
         best = truth.gather(1, ids)
         each = max(1, _CELLS // max(1, width * len(rows)))
+        each = each if step.leaf is not None else min(each, _AT_ONCE)
         for start in range(0, beam, each):
             if start and self.effort.is_over():
                 self.cuts.time(step.variable, start, beam)
@@ -318,76 +277,15 @@ class Solver:
             yield owner, ids[owner, start + place], best[owner, start + place]
 
 
-@dataclass(frozen=True)
-class Step:
-    """A variable to choose: what hangs on it, and what joins it to the rest."""
-
-    variable: int
-    bound: tuple[int, ...]  # the variables of the rest, this one included
-    below: tuple[Node, ...]
-    rest: tuple[Node, ...]
-    truth: Tensor  # (rows, entities) by what hangs on it
-    weights: Tensor  # (rows, entities)
-    leaf: Leaf | None  # the rest, where it is one fact that known facts can be followed through
-
-
-def _distinct(rows: Rows, used: frozenset[int]) -> tuple[Rows, Tensor]:
-    """Rows that differ in what is used, and for each row which of them it is."""
-    if len(rows) < 2:
-        return rows, torch.zeros(len(rows), dtype=torch.int64)
-    keys = torch.cat([rows.values[:, sorted(used)], rows.relations], dim=1).tolist()
-    numbers: dict[tuple[int, ...], int] = {}
-    places = [numbers.setdefault(tuple(key), len(numbers)) for key in keys]
-    first = dict(zip(reversed(places), reversed(range(len(places))), strict=True))
-    return rows.take(torch.tensor([first[i] for i in range(len(numbers))])), torch.tensor(places)
-
-
-def _is_link(leaf: Leaf, variable: int, root: int | None, rows: Rows, open_ones: set[int]) -> bool:
-    """Whether the variable and the root are all that is open in a fact, once each."""
-    inside = [c for c in leaf.slots if c in open_ones or (c == root and c not in rows.chosen)]
-    wanted = [variable] if root is None else [variable, root]
-    return sorted(inside) == sorted(wanted) and (root is None or leaf.column == root)
-
-
-def _below(
-    parts: Sequence[Node], variable: int, root: int | None, chosen: frozenset[int]
-) -> list[Node]:
-    """The parts that say something of the variable alone, and of others that hang on it alone."""
-    found = [
-        part
-        for part in parts
-        if root not in columns(part) and all(leaf.column not in chosen for leaf in leaves(part))
-    ]
-    while True:
-        outside = [part for part in parts if part not in found]
-        shared = frozenset().union(*map(columns, outside)) if outside else frozenset()
-        kept = [part for part in found if not (_variables(part, chosen) - {variable}) & shared]
-        if len(kept) == len(found):
-            return found
-        found = kept
-
-
-def _variables(part: Node, chosen: frozenset[int]) -> frozenset[int]:
-    return columns(part) - chosen
-
-
-def components(
-    parts: Sequence[Node], bound: Sequence[int]
-) -> Iterator[tuple[list[Node], list[int]]]:
-    """Parts that share variables which are bound here, together; others by themselves."""
-    left, mine = list(parts), frozenset(bound)
-    while left:
-        some, inside = [left.pop(0)], columns(parts[0]) & mine
-        inside = columns(some[0]) & mine
-        while more := [part for part in left if columns(part) & inside]:
-            left = [part for part in left if part not in more]
-            some += more
-            inside = frozenset().union(*map(columns, some)) & mine
-        yield some, sorted(inside)
-
-
 def _pieces(questions: Sequence[QuestionIds], size: int) -> Iterator[Sequence[QuestionIds]]:
     """Questions in pieces whose truths fit into memory."""
     each = max(1, _CELLS // max(1, size))
     for start in range(0, len(questions), each):
         yield questions[start : start + each]
+
+
+def _are_enough(found: Tensor, wanted: int, rest: Tensor) -> bool:
+    """Whether the best that are found are at least as true as all that can follow."""
+    if len(found) < wanted or not len(rest):
+        return False
+    return bool(found.topk(wanted).values[-1] >= rest.max())

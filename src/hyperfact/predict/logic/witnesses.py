@@ -8,7 +8,9 @@ from torch import Tensor
 
 from hyperfact.graph.queries import BLANK_ID
 from hyperfact.predict.logic.program import ASKED, All, Deny, Leaf, Node, Some
-from hyperfact.predict.logic.solving import Rows, Solver, Step, components, question_of
+from hyperfact.predict.logic.query_rows import Rows, question_of
+from hyperfact.predict.logic.solving import Solver
+from hyperfact.predict.logic.steps import Step, components
 from hyperfact.predict.questions import QuestionIds
 
 _LINKED = 8  # candidates that known facts lead to, beside those of the beam
