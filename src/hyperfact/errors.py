@@ -4,6 +4,7 @@ HyperfactError                    70  something that should not happen
 ├── UserError                      2  a wrong name, option or question
 │   ├── UnknownNameError           2  a name that nothing has; says the nearest one
 │   ├── FactSyntaxError            2  a fact or question that cannot be read
+│   │   └── QuerySyntaxError       2  a query that cannot be read, with the place
 │   ├── ConfigError                2  a wrong, unknown or unused setting
 │   └── DataError                  2  data that is wrong or does not fit the request
 │       ├── FormatError            2  a file that breaks its format: `file:line: reason`
@@ -17,6 +18,7 @@ HyperfactError                    70  something that should not happen
 from collections.abc import Iterable
 from pathlib import Path
 
+_SHOWN = 40  # characters of a text behind the place of an error
 _LIKENESS = 60  # of 100, from which on one name may be meant by another
 
 
@@ -57,6 +59,17 @@ class UnknownNameError(UserError):
 
 class FactSyntaxError(UserError):
     """A fact or question that does not follow `s | r | o | a = v`."""
+
+
+class QuerySyntaxError(FactSyntaxError):
+    """A query that cannot be read; knows the place where reading stopped."""
+
+    def __init__(self, text: str, place: int, reason: str):
+        rest = text[place : place + _SHOWN]
+        cut = "…" if len(text) > place + _SHOWN else ""
+        before = f", before {rest + cut!r}" if rest.strip() else ""
+        super().__init__(f"character {place + 1} of the query{before}: {reason}")
+        self.text, self.place, self.reason = text, place, reason
 
 
 class ConfigError(UserError):

@@ -1,6 +1,7 @@
 """The command line: each room of commands is a module; importing it adds them to the app.
 
 Order: visible, common, options, answers, data, env, progress, results, serve, signals, split, ask,
+queries, query_bench,
 audit, extend, models_list, graph, learn, demo, judge, compare, reproduce, runs, tune.
 """
 
@@ -22,6 +23,8 @@ ROOMS = (
         "compare",
         "runs",
         "ask",
+        "queries",
+        "query_bench",
         "serve",
     ),
     *("reproduce", "tune", "models_list", "extend"),

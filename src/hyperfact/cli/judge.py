@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hyperfact.cli.ask import Opening
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
@@ -20,6 +21,7 @@ from hyperfact.cli.common import (
 )
 from hyperfact.cli.data import Reading, labelled
 from hyperfact.cli.options import LabelFile, NamingCommand, grouped, with_code
+from hyperfact.cli.query_bench import judge_queries
 from hyperfact.cli.results import report
 from hyperfact.errors import DataError, UnknownNameError
 
@@ -88,6 +90,10 @@ def evaluate_(
     ranks: Annotated[
         Path | None, typer.Option(help="Write the rank table to this file: .parquet or .csv.")
     ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Rank the answers of sampled queries instead."),
+    ] = None,
     force: Force = False,
     data_dir: DataDir = None,
     threads: Threads = None,
@@ -95,8 +101,13 @@ def evaluate_(
     """Rank the answers of a split with a stored model, under a declared policy.
 
     Examples: `hyperfact evaluate runs/fb-auto --split valid --json`,
-    `hyperfact evaluate runs/wd50k --slots so --candidates seen-so --by frequency`
+    `hyperfact evaluate runs/wd50k --slots so --candidates seen-so --by frequency`,
+    `hyperfact evaluate runs/b --queries queries.jsonl`
     """
+    if queries is not None:
+        opening = Opening(view.labels, data_dir, threads)
+        judge_queries(path, queries, opening, as_json=view.as_json)
+        return
     from hyperfact.runs.build import policy_of
     from hyperfact.runs.looks import note_results
     from hyperfact.runs.run import about_ranks, evaluate_split, open_run

@@ -2,7 +2,7 @@
 
 Every function returns a `Picture`, a string that notebooks show. See docs/howto/draw.md.
 
-Order: text, svg, views, pages.
+Order: text, svg, views, query_graph, pages.
 """
 
 from collections.abc import Callable, Sequence

@@ -116,7 +116,7 @@ def _skip(text: str, place: int) -> int:
 
 def _token(text: str, place: int) -> tuple[Token, int]:
     if place < len(text) and text[place] in "\"'":
-        return _quoted(text, place)
+        return quoted(text, place)
     end = place
     while end < len(text) and text[end] not in "|=":
         end += 1
@@ -126,7 +126,8 @@ def _token(text: str, place: int) -> tuple[Token, int]:
     return Token(bare), end
 
 
-def _quoted(text: str, place: int) -> tuple[Token, int]:
+def quoted(text: str, place: int) -> tuple[Token, int]:
+    """The quoted field that begins here, and where it ends."""
     mark = text[place]
     end = place + 1
     while end < len(text) and text[end] != mark:

@@ -231,7 +231,7 @@ class Predictor:
         """Answers of different questions of one kind, all scored at once."""
         ids = [question.ids for question in questions]
         scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
-        fitted = self._calibration_of(ids[0])
+        fitted = self.calibration_of(ids[0])
         return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
 
     def estimate(self, question: QuestionLike) -> Estimate | None:
@@ -249,20 +249,21 @@ class Predictor:
     def place(self, question: QuestionLike, answer: str) -> Place:
         """Where one answer stands under the protocol of `evaluate`: everybody is a candidate."""
         ids = self.resolve(question).ids
-        known, fitted = self.knowledge.known_exactly(ids), self._calibration_of(ids)
+        known, fitted = self.knowledge.known_exactly(ids), self.calibration_of(ids)
         ranking = FilteredRanking(self.answer_id(ids, answer), known, fitted)
         return ranking.place(scores_of(self.scorer, self.knowledge, [ids])[0])
 
     def list_ranking(self, ids: QuestionIds, answer: int, request: Request) -> ListRanking:
         """How one answer is placed by any scores of this question, as `ask` places it."""
-        return ListRanking(ids, answer, self.knowledge, request, self._calibration_of(ids))
+        return ListRanking(ids, answer, self.knowledge, request, self.calibration_of(ids))
 
     def answer_id(self, ids: QuestionIds, name: str) -> int:
         """The id of a name of the kind that is asked for."""
         kind: Kind = "relation" if ids.is_relation else "entity"
         return self.knowledge.candidates_of(ids).id(self.labels.meant(name, kind), kind)
 
-    def _calibration_of(self, ids: QuestionIds) -> Calibration | None:
+    def calibration_of(self, ids: QuestionIds) -> Calibration | None:
+        """From scores to probabilities, for one question."""
         kind = kind_of(ids, self.knowledge)
         fitted = self.calibration(kind)
         return self.calibration() if fitted is None and kind == "partial" else fitted

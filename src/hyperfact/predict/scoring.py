@@ -46,6 +46,20 @@ class Scorer:
         with torch.no_grad(), self._products():
             return self.decoder.estimate(*batch_of(questions), self.z).float()
 
+    def among(self, questions: Sequence[QuestionIds], ids: Tensor) -> Tensor:  # (questions, ids)
+        """The score of some entities only, the same ones for every question."""
+        facts, slots = batch_of(questions)
+        with torch.no_grad(), self._products():
+            none = slice(0, 0)
+            form = self.decoder.linear_form(facts, slots, self.z, candidates=none)
+            if form is None or self.evidence is not None:
+                return self.batch(facts, slots)[:, ids]
+            table, bias = self._table
+            scores = form.queries @ table[ids].T
+            scores = scores if bias is None else scores + bias[ids]
+            scores = scores if form.constant is None else scores + form.constant[:, None]
+        return scores.to(self.z.entities.dtype)
+
     def batch(self, facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, entities)
         """The same for a batch; ids beyond the entities may stand in known slots."""
         count = self.decoder.num_entities

@@ -29,6 +29,9 @@ class Operation:
 OPERATIONS = (
     Operation("get", "/api/health", "whether the service answers", requests.Query, replies.Health),
     Operation("get", "/api/models", "the runs", requests.Query, replies.ModelList),
+    Operation(
+        "post", "/api/ask", "answer a query with several blanks", requests.Ask, replies.QueryReply
+    ),
     Operation("get", f"{_MODEL}/search", "search names", requests.Search, replies.NameList),
     Operation("get", f"{_MODEL}/facts", "facts of an entity", requests.Facts, replies.FactList),
     Operation(

@@ -14,8 +14,13 @@ from hyperfact.errors import StorageError, UnknownNameError, UserError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.labels import Kind
+from hyperfact.graph.language.any_query import any_query
 from hyperfact.graph.ragged import Array, owners_of, places_of
 from hyperfact.predict import Predictor
+from hyperfact.predict.logic.asker import Asker
+from hyperfact.predict.logic.effort import Effort
+from hyperfact.predict.logic.replying import QueryAnswers
+from hyperfact.system.clock import seconds
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -27,6 +32,17 @@ class FoundName:
     name: str
     label: str  # how people read the name, and may type it
     facts: int
+
+
+@dataclass(frozen=True)
+class QueryRequest:
+    """How a query is to be answered."""
+
+    k: int = 10
+    logic: str = "product"
+    beam: int = 64
+    milliseconds: int = 2000
+    any_name: bool = False
 
 
 class Served:
@@ -41,6 +57,29 @@ class Served:
     def __init__(self, name: str, predictor: Predictor, lock: threading.Lock) -> None:
         self.name, self.predictor, self.lock = name, predictor, lock
         self.together = False  # whether different questions may be scored at once
+
+    @cached_property
+    def asker(self) -> Asker:
+        """Answers queries with several blanks."""
+        return Asker(self.predictor)
+
+    @cached_property
+    def free_asker(self) -> Asker:
+        """The same with everybody allowed in every slot."""
+        return self.asker.freely()
+
+    def query(self, text: str, request: QueryRequest) -> QueryAnswers:
+        """The answers to a query, found in time.
+
+        Raises:
+            UserError: A query that cannot be read, or that asks for a relation.
+        """
+        read, end = any_query(text), seconds() + request.milliseconds / 1000
+        if read.asks_relation:
+            raise UserError("a query asks for entities; ask for a relation with one blank")
+        effort = Effort(request.beam, request.logic, lambda: seconds() > end)
+        asker = self.free_asker if request.any_name else self.asker
+        return asker.ask(read, request.k, effort)
 
     @property
     def splits(self) -> Splits:

@@ -9,13 +9,14 @@ from starlette.routing import Route
 
 from hyperfact.draw.pages.environment import render
 from hyperfact.errors import HyperfactError, UnknownNameError, UserError
-from hyperfact.serve.addresses import frame, home_of, reason
+from hyperfact.serve.addresses import address, frame, home_of, reason
 from hyperfact.serve.asking import State, question_of_form
 from hyperfact.serve.cards import card_of
 from hyperfact.serve.download import answers_csv, file_name
 from hyperfact.serve.entities import entity_view
 from hyperfact.serve.maps import map_view
 from hyperfact.serve.opened import Served
+from hyperfact.serve.querying import lines_of, query_of_lines, query_view, refused_query
 from hyperfact.serve.results import ask_view, changed_by_form, refused_view
 from hyperfact.serve.static_files import static_address, static_files
 
@@ -49,6 +50,7 @@ def pages(models: Models) -> list[Route]:
 
     routes = {
         "/m/{model}": ask,
+        "/m/{model}/query": query,
         "/m/{model}/entity": entity,
         "/m/{model}/map": show_map,
         "/m/{model}/card": card,
@@ -112,6 +114,20 @@ def ask(request: Request, served: Served) -> Response:
     except UserError as error:
         status = 404 if isinstance(error, UnknownNameError) else 400
         return page("ask.html", status=status, **refused_view(served, state, one, error))
+
+
+def query(request: Request, served: Served) -> Response:
+    """Build a query with several blanks; its answers and its graph."""
+    one = dict(request.query_params.multi_items())
+    view = query_view(served, one)
+    if "s1" in one and "q" not in one:
+        try:
+            text = str(query_of_lines(lines_of(one), one.get("find", "x").strip().lstrip("?")))
+            where = address(f"{home_of(served.name)}/query", [("q", text)])
+            return RedirectResponse(where, status_code=303)
+        except UserError as error:
+            view = refused_query(served, one, error)
+    return page("query.html", **view)
 
 
 def entity(request: Request, served: Served) -> Response:

@@ -195,6 +195,47 @@ class CompletionReply(TypedDict):
     proposals: list[ProposalRow]
 
 
+class BoundName(TypedDict):
+    """Who stands for a variable."""
+
+    name: str
+    label: str
+
+
+class QueryFact(TypedDict):
+    """A fact of a query with the chosen entities in it."""
+
+    fact: str
+    label: str
+    denied: bool
+    truth: float | None
+    where: list[str]
+    known: bool
+
+
+class QueryAnswerRow(TypedDict):
+    """One answer to a query."""
+
+    rank: int
+    name: str
+    label: str
+    truth: float
+    known: bool
+    bindings: dict[str, BoundName]
+    facts: list[QueryFact]
+
+
+class QueryReply(TypedDict):
+    """The answers to a query, and what was left out to find them in time."""
+
+    query: str
+    logic: str
+    calibrated: bool
+    candidates: int
+    cuts: list[str]
+    answers: list[QueryAnswerRow]
+
+
 class ErrorText(TypedDict):
     """A code that stays the same, and one line for people."""
 

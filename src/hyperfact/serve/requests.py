@@ -103,6 +103,21 @@ class Batch(Body):
         return Request(self.k, self.known, not self.any_name)
 
 
+class Ask(Body):
+    """A query with several blanks."""
+
+    query: str = Field(
+        max_length=LONGEST,
+        description="`?x : ?p | r | ?x | a = v and not ?p | s | o`; or as JSON or SPARQL, as text",
+    )
+    model: str = Field("", max_length=64, description="the run; not needed where there is one")
+    k: int = Field(10, ge=1, le=100, description="how many answers")
+    logic: Literal["product", "godel"] = "product"
+    beam: int = Field(64, ge=1, le=256, description="candidates of a variable that are tried")
+    milliseconds: int = Field(2000, ge=10, le=5000, description="stop then, with what is found")
+    any_name: AnyName = False
+
+
 class Query(BaseModel):
     """What stands behind the ? of an address: texts, of which some must read as numbers."""
 

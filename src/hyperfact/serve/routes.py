@@ -18,7 +18,7 @@ from hyperfact.serve.batching import WIDEST, AnswerQueue, TextQuestion, to_json
 from hyperfact.serve.guard import error_body
 from hyperfact.serve.http.refusals import RefusedError
 from hyperfact.serve.openapi import document
-from hyperfact.serve.opened import FoundName, Models, Served
+from hyperfact.serve.opened import FoundName, Models, QueryRequest, Served
 from hyperfact.serve.projection import projection
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -49,6 +49,7 @@ class Api:
             f"{model}/map": self.show_map,
         }
         posts: dict[str, Endpoint] = {
+            "/api/ask": self.ask,
             f"{model}/predict": self.predict,
             f"{model}/explain": self.explain,
             f"{model}/what-if": self.what_if,
@@ -121,6 +122,22 @@ class Api:
         """The best answers to a question."""
         served, asked = self._served(request), await _body(requests.Predict, request)
         return _bytes(await self.queue.ask(served, TextQuestion(asked.question, asked.request)))
+
+    async def ask(self, request: Http) -> Response:
+        """The best answers to a query with several blanks."""
+        asked = await _body(requests.Ask, request)
+        served = self.models.get_known(asked.model or self._only())
+        how = QueryRequest(asked.k, asked.logic, asked.beam, asked.milliseconds, asked.any_name)
+
+        def compute() -> bytes:
+            return to_json(served.query(asked.query, how).as_dict())
+
+        return _bytes(await self.queue.run(served, compute))
+
+    def _only(self) -> str:
+        if len(self.models) != 1:
+            raise requests.RequestError(f"model: one of {', '.join(self.models)}")
+        return next(iter(self.models))
 
     async def explain(self, request: Http) -> Response:
         """What speaks for an answer."""

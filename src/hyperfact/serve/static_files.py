@@ -15,7 +15,7 @@ _TYPES = {
 }
 _NAMES = (
     *("page.css", "service.css", "parts.css", "mark.svg"),
-    *("names.js", "question.js", "page.js", "map.js"),
+    *("names.js", "question.js", "query.js", "query.css", "page.js", "map.js"),
 )
 _DRAWING = "drawing.css"
 

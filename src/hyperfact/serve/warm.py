@@ -16,6 +16,7 @@ from hyperfact.serve.batching import to_json
 from hyperfact.serve.exactness import same_together
 from hyperfact.serve.http.exchange import answered
 from hyperfact.serve.opened import Served
+from hyperfact.serve.querying import examples
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,9 @@ def _calls(served: Served) -> Iterator[Call]:
         f"{api}/complete", body={"entity": fact.subject, "budget": len(served.splits.entities)}
     )
     yield Call(f"{api}/batch", body={"questions": [question]})
+    for query in examples(served):
+        yield Call("/api/ask", body={"query": query, "model": served.name})
+        yield Call(f"{page}/query", {"q": query})
     yield Call(page, {"q": question, "answer": fact.object, "change": change})
     yield Call(f"{page}/entity", {"name": fact.subject})
     yield Call(f"{page}/answers.csv", {"q": question})

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import resource
+import time
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pydantic import TypeAdapter
 from hyperfact.predict import Predictor, complete
 from hyperfact.predict.answers import Request
 from hyperfact.predict.explain import explain
+from hyperfact.predict.logic.asker import Asker
 from hyperfact.predict.whatif import whatif
 from hyperfact.serve import replies
 from hyperfact.serve.batching import TextQuestion, answer, to_json
@@ -134,6 +136,47 @@ def test_a_shape_that_training_never_saw_is_said(port: int) -> None:
     assert (found["seen_shape"], found["seen_role"]) == (False, False)
     changes = {"question": QUESTION, "changes": ["+ position = wing"]}
     assert post(port, "what-if", changes).json()["seen_shape"] is False
+
+
+def test_queries_are_answered_as_the_library_does(port: int, predictor: Predictor) -> None:
+    text = "?x : player 3 | plays for | ?y and ?y | in | ?x and not player 4 | lives in | ?x"
+    reply = post(port, "/api/ask", {"query": text, "k": 3})
+    assert reply.status == 200
+    assert fits(replies.QueryReply, reply.json()) == Asker(predictor).ask(text, 3).as_dict()
+    assert post(port, "/api/ask", {"query": text, "milliseconds": 10, "beam": 1}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"query": "?x : player 3 | plays"}, "bad_question"),
+        ({"query": "?x : nobody at all | plays for | ?x"}, "unknown_name"),
+        ({"query": "player 3 | ? | club 1"}, "bad_request"),
+        ({"query": "?x : " + "(" * 500}, "bad_question"),
+        ({"query": "?x : " + " and ".join(["?x | in | ?y"] * 200)}, "bad_request"),
+        ({"query": "{" * 4000}, "bad_question"),
+        ({"query": "x" * 5000}, "invalid_request"),
+        ({"query": "?x : ?x | in | ?y", "milliseconds": 10**6}, "invalid_request"),
+        ({"query": "?x : ?x | in | ?y", "beam": 10**6}, "invalid_request"),
+        ({"query": {"find": "x"}}, "invalid_request"),
+        ({"query": "?x : ?x | in | ?y", "model": "other"}, "unknown_name"),
+    ],
+)
+def test_hostile_queries_are_refused(port: int, body: dict[str, Any], code: str) -> None:
+    reply = post(port, "/api/ask", body)
+    assert 400 <= reply.status < 500
+    assert reply.json()["error"]["code"] == code
+
+
+def test_a_query_that_would_take_forever_is_cut(port: int) -> None:
+    """Six variables, each joined to each: the time that was asked for, not a lifetime."""
+    names = [f"?v{i}" for i in range(6)]
+    facts = [f"{a} | plays for | {b}" for a in names for b in names if a < b]
+    text = f"?v0 : {' and '.join(facts)}"
+    before = time.perf_counter()
+    reply = post(port, "/api/ask", {"query": text, "milliseconds": 200, "any_name": True})
+    assert reply.status == 200
+    assert time.perf_counter() - before < 20
 
 
 def test_new_facts_are_those_of_the_library(port: int, predictor: Predictor) -> None:

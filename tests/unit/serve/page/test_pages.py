@@ -8,6 +8,7 @@ import pytest
 
 from hyperfact.data.audit import percent
 from hyperfact.draw.pages.filters import figure, short, times
+from hyperfact.graph.facts import show
 from hyperfact.predict import Predictor
 from hyperfact.serve.addresses import address, entity_address
 from hyperfact.serve.app import Service, create_app
@@ -57,6 +58,9 @@ class Strict(HTMLParser):
         ("/m/hostile", {"q": '"<svg onload=window.canary=1>" | plain | ?', "k": 100}),
         ("/m/hostile/entity", {"name": PAYLOADS[0]}),
         ("/m/hostile/map", {}),
+        ("/m/hostile/query", {}),
+        ("/m/hostile/query", {"q": f"?x : {show(PAYLOADS[0])} | plain | ?x or ?x | plain | ?y"}),
+        ("/m/hostile/query", {"q": "?x : <script>x | plain"}),
         ("/m/hostile/card", {}),
         ("/m/hostile/entity", {"name": "<x>"}),
     ],
@@ -69,6 +73,41 @@ def test_nothing_inline_and_every_link_stays_here(path: str, query: dict[str, ob
     assert parser.links
     assert all(re.match(r"/(?!/)|#", link) for link in parser.links)
     assert "script-src 'self'" in reply.headers["content-security-policy"]
+
+
+def test_a_form_of_facts_becomes_a_query() -> None:
+    form = {
+        **{"s1": "player 1", "r1": "plays for", "o1": "?y", "a1_1": "position", "v1_1": "wing"},
+        **{"how2": "and not", "s2": "?y", "r2": "in", "o2": " ?x ", "find": "?x"},
+    }
+    reply = get(app(), "/m/league/query", form)
+    assert reply.status == 303
+    text = "?x : player 1 | plays for | ?y | position = wing and not ?y | in | ?x"
+    assert reply.headers["location"] == address("/m/league/query", [("q", text)])
+    found = get(app(), reply.headers["location"])
+    assert found.status == 200
+    assert '<svg xmlns="http://www.w3.org/2000/svg" class="hf"' in found.text
+    for name, value in form.items():
+        word = "not" if name.startswith("how") else f'name="{name}" value="{value.strip()}"'
+        assert word in found.text
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"s1": "player 1", "r1": "", "o1": "?x"}, "the relation of fact 1 is empty"),
+        ({"s1": ""}, "there is no fact in the query"),
+        ({"s1": "a", "r1": "in", "o1": "?x", "a1_1": "since"}, "needs an attribute and a value"),
+        ({"s1": "a", "r1": "in", "o1": "b"}, "stands in no fact"),
+        ({"q": "?x : player 1 | plays"}, "expected &#39;|&#39;"),
+        ({"q": "?x : playr 1 | plays for | ?x"}, "did you mean"),
+        ({"q": "player 1 | ? | club 1"}, "with one blank"),
+    ],
+)
+def test_a_query_that_cannot_be_answered_is_said(query: dict[str, object], words: str) -> None:
+    reply = get(app(), "/m/league/query", query)
+    assert reply.status == 400
+    assert words in reply.text
 
 
 def test_a_form_becomes_an_address_to_share() -> None:

@@ -1,0 +1,291 @@
+"""The truth of a formula for every entity, by dynamic programming over beams.
+
+A variable that hangs on the rest by itself is solved first, for all entities. Its best candidates
+are then put into the facts that join it to the rest, and of each entity there the best candidate
+counts: max is what `there is` means, and truths only fall when more is demanded. Known facts are
+followed from every candidate, the beam bounds only the predicted ones. Variables on a cycle are
+tried one after the other in the same way. With a beam of everybody the result is exact.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from hyperfact.graph.queries import BLANK_ID
+from hyperfact.predict.logic.effort import Cuts, Effort
+from hyperfact.predict.logic.program import All, Deny, Form, Leaf, Node, columns
+from hyperfact.predict.logic.query_rows import Rows, distinct
+from hyperfact.predict.logic.steps import Step, below_of, components, is_link
+from hyperfact.predict.logic.tnorms import TNORMS
+from hyperfact.predict.logic.truths import Truths
+from hyperfact.predict.questions import QuestionIds
+
+_CELLS = 2**23  # truths that exist at once: 32 MB in float32
+_AT_ONCE = 16  # candidates that are searched through before it is asked whether to go on
+_REMEMBERED = 2**24  # truths that are kept for questions that come again
+
+
+@dataclass
+class Solver:
+    """Answers queries of one form.
+
+    Args:
+        truths: How true facts are.
+        form: Of the queries.
+        effort: How hard to try.
+    """
+
+    truths: Truths
+    form: Form
+    effort: Effort
+
+    def __post_init__(self) -> None:
+        self.cuts, self.norm = Cuts(), TNORMS[self.effort.logic]
+        self._memory: dict[tuple[QuestionIds, bool], Tensor] = {}
+
+    def solve(self, rows: Rows, root: int | None) -> Tensor:  # (rows, entities) or (rows, 1)
+        """The truth of the whole formula, for each entity in the column `root`."""
+        return self.truth(self.form.root, root, rows)
+
+    def truth(self, node: Node, root: int | None, rows: Rows) -> Tensor:
+        """The truth of a part, for each entity in `root`; one number where it does not say."""
+        if isinstance(node, Leaf):
+            return self._leaf(node, root, rows)
+        if isinstance(node, Deny):
+            return 1.0 - self.truth(node.part, root, replace(rows, denied=not rows.denied))
+        if isinstance(node, All):
+            return self.every(node.parts, node.bound, root, rows)
+        found = self.truth(node.parts[0], root, rows)
+        for part in node.parts[1:]:
+            found = self.norm.either(found, self.truth(part, root, rows))
+        return found
+
+    def every(
+        self, parts: Sequence[Node], bound: Sequence[int], root: int | None, rows: Rows
+    ) -> Tensor:
+        """The truth of all parts together, for the best choice of the variables bound here."""
+        found, groups = torch.ones(len(rows), 1), list(components(parts, bound))
+        for some, inside in groups:
+            if inside:
+                wanted = self._wanted(parts, rows) if len(groups) == 1 else None
+                value = self._best(some, inside, root, rows, wanted)
+            else:
+                value = self.truth(some[0], root, rows)
+            found = self.norm.both(found, value)
+        return found
+
+    def _wanted(self, parts: Sequence[Node], rows: Rows) -> int | None:
+        """How many answers matter: all of them, but for the whole formula of one query."""
+        root = self.form.root
+        whole = isinstance(root, All) and parts is root.parts and len(rows) == 1
+        return self.effort.k if whole else None
+
+    # -- facts ------------------------------------------------------------------------------------
+
+    def _leaf(self, leaf: Leaf, root: int | None, rows: Rows) -> Tensor:
+        if root in leaf.slots and (leaf.slots.count(root) > 1 or leaf.column != root):
+            return self._each(leaf, root, rows)
+        allowed = self._allowed(leaf, root, rows)
+        if root in leaf.slots:
+            pieces = _pieces(rows.questions(leaf), self.truths.size)
+            parts = [self.truths.rows(some, denied=rows.denied) for some in pieces]
+            found = parts[0] if len(parts) == 1 else torch.cat(parts)
+            return found.mul_(allowed[:, None]) if not bool(allowed.all()) else found
+        return (self.at(leaf, rows) * allowed)[:, None]
+
+    def at(self, leaf: Leaf, rows: Rows) -> Tensor:  # (rows,)
+        """The truth of whole facts; a question is asked once, and its truths are remembered."""
+        questions, answers = rows.questions(leaf), rows.values[:, leaf.column].tolist()
+        keys = [(question, rows.denied) for question in questions]
+        fresh = list(dict.fromkeys(key[0] for key in keys if key not in self._memory))
+        if (len(self._memory) + len(fresh)) * self.truths.size > _REMEMBERED:
+            return self._at_once(questions, answers, rows)
+        for some in _pieces(fresh, self.truths.size):
+            found = self.truths.rows(some, denied=rows.denied)
+            self._memory |= {(q, rows.denied): row for q, row in zip(some, found, strict=True)}
+        pairs = zip(keys, answers, strict=True)
+        return torch.tensor([float(self._memory[key][answer]) for key, answer in pairs])
+
+    def _at_once(
+        self, questions: Sequence[QuestionIds], answers: Sequence[int], rows: Rows
+    ) -> Tensor:  # (rows,)
+        """The same without remembering anything."""
+        found: list[float] = []
+        for some in _pieces(questions, self.truths.size):
+            truths = self.truths.rows(some, denied=rows.denied)
+            mine = torch.tensor(answers[len(found) : len(found) + len(some)])
+            found += truths.gather(1, mine[:, None])[:, 0].tolist()
+        return torch.tensor(found)
+
+    def _allowed(self, leaf: Leaf, root: int | None, rows: Rows) -> Tensor:  # (rows,)
+        """1 where every chosen entity has been seen in its slot, and no pair stands twice."""
+        found = torch.ones(len(rows))
+        for slot, column in enumerate(leaf.slots):
+            if column == root or column >= self.form.variables or slot == leaf.asked:
+                continue
+            found *= self._seen(leaf, slot, rows, rows.values[:, column])
+        values = rows.values[:, leaf.slots[2:]]
+        kinds = rows.relations[:, leaf.relations[1:]]
+        for j in range(1, values.shape[1]):
+            same = (values[:, :j] == values[:, j : j + 1]) & (kinds[:, :j] == kinds[:, j : j + 1])
+            found *= 1.0 - (same & (values[:, :j] != BLANK_ID)).any(dim=1).float()
+        return found
+
+    def _seen(self, leaf: Leaf, slot: int, rows: Rows, ids: Tensor) -> Tensor:  # (rows,)
+        kinds = rows.relations[:, leaf.relations[max(0, slot - 1)]]
+        found = torch.ones(len(rows))
+        for relation in sorted(set(kinds.tolist())):
+            weights = self.truths.weights(slot, relation)
+            if weights is not None:
+                here = kinds == relation
+                found[here] = (weights[ids[here]] > 0).float()
+        return found
+
+    def _each(self, leaf: Leaf, root: int, rows: Rows) -> Tensor:  # (rows, entities)
+        """A fact in which the variable stands twice, or is not asked for: tried one by one."""
+        found = torch.zeros(len(rows), self.truths.size)
+        places = [slot for slot, column in enumerate(leaf.slots) if column == root]
+        for row in range(len(rows)):
+            ways, truths = self.truths.links(rows.pattern(row, leaf), denied=rows.denied)
+            same = (ways[:, places] == ways[:, places[:1]]).all(axis=1)
+            found[row, torch.from_numpy(ways[same, places[0]])] = truths[torch.from_numpy(same)]
+        if self.truths.only_known:
+            return found
+        every = torch.ones(1, 1).expand(len(rows), self.truths.size)
+        step = Step(root, (), (), (), every, self._weights([leaf], root, rows), None)
+        for owner, ids, _ in self.beam(step, rows, self.truths.size):
+            some = rows.take(owner).choose(root, ids)
+            found[owner, ids] = self._leaf(leaf, None, some)[:, 0]
+        return found
+
+    # -- variables --------------------------------------------------------------------------------
+
+    def _best(
+        self,
+        parts: Sequence[Node],
+        bound: Sequence[int],
+        root: int | None,
+        rows: Rows,
+        wanted: int | None = None,
+    ) -> Tensor:
+        """The truth of parts that hang together, for the best choice of their variables.
+
+        Candidates come best first, and no answer through one is truer than the candidate itself.
+        So the search ends when the wanted answers that are found are truer than all that follow.
+        """
+        step = self.step(parts, bound, root, rows)
+        width = 1 if root is None else self.truths.size
+        found = torch.zeros(len(rows), width)
+        if step.leaf is not None:
+            self._follow(step, step.leaf, root, rows, found)
+            if self.truths.only_known:
+                return found
+        rest = tuple(v for v in step.bound if v != step.variable)
+        for owner, ids, truth in self.beam(step, rows, width):
+            if wanted is not None and _are_enough(found[0], wanted, truth):
+                break
+            some = rows.take(owner).choose(step.variable, ids)
+            if step.leaf is not None and root is not None:
+                truth = truth * self._allowed(step.leaf, root, some)
+                self._project(some.questions(step.leaf), owner, truth, found)
+                continue
+            value = self.norm.both(truth[:, None], self.every(step.rest, rest, root, some))
+            at = owner[:, None].expand(-1, width)
+            found.scatter_reduce_(0, at, value.expand(-1, width), "amax")
+        return found
+
+    def _project(
+        self, questions: Sequence[QuestionIds], owner: Tensor, truth: Tensor, found: Tensor
+    ) -> None:
+        """Predicted facts from each candidate; known ones have been followed."""
+        for places, ids, truths in self.truths.predicted(questions):
+            at = torch.tensor(places)
+            value = self.norm.both(truth[at, None], truths)  # (places, ids)
+            for row in sorted(set(owner[at].tolist())):
+                best = value[owner[at] == row].amax(dim=0)
+                found[row, ids] = torch.maximum(found[row, ids], best)
+
+    def step(
+        self, parts: Sequence[Node], bound: Sequence[int], root: int | None, rows: Rows
+    ) -> "Step":
+        """Which variable to choose next, and how true each candidate is by what hangs on it."""
+        variable = min(bound, key=lambda v: (self.form.distances[v], v))
+        below = below_of(parts, variable, root, rows.chosen)
+        above = [part for part in parts if part not in below]
+        inside = frozenset().union(*map(columns, below)) if below else frozenset()
+        mine = [v for v in bound if v in inside and v != variable]
+        some, places = distinct(rows, inside)
+        truth = self.every(below, mine, variable, some).expand(-1, self.truths.size)[places]
+        weights = self._weights(above, variable, rows)
+        only = above[0] if len(above) == 1 and isinstance(above[0], Leaf) else None
+        others = {v for v in bound if v not in mine}
+        if only is not None and not is_link(only, variable, root, rows, others):
+            only = None
+        return Step(variable, tuple(others), tuple(below), tuple(above), truth, weights, only)
+
+    def _weights(self, parts: Sequence[Node], variable: int, rows: Rows) -> Tensor:
+        """How often each candidate stands where it must stand; 0: never."""  # (rows, entities)
+        found = torch.ones(len(rows), self.truths.size)
+        for leaf in (part for part in parts if isinstance(part, Leaf)):
+            for slot, column in enumerate(leaf.slots):
+                if column != variable or slot == leaf.asked:
+                    continue
+                kinds = rows.relations[:, leaf.relations[max(0, slot - 1)]]
+                for relation in sorted(set(kinds.tolist())):
+                    weights = self.truths.weights(slot, relation)
+                    if weights is not None:
+                        found[kinds == relation] = found[kinds == relation].minimum(weights)
+        return found
+
+    def _follow(
+        self, step: "Step", leaf: Leaf, root: int | None, rows: Rows, found: Tensor
+    ) -> None:
+        """Known facts from every candidate to the entities they lead to."""
+        here = leaf.slots.index(step.variable)
+        there = None if root is None else leaf.slots.index(root)
+        for row in range(len(rows)):
+            ways, truths = self.truths.links(rows.pattern(row, leaf), denied=rows.denied)
+            if not len(ways):
+                continue
+            start = torch.from_numpy(ways[:, here])
+            value = self.norm.both(truths, step.truth[row, start])
+            end = torch.zeros_like(start) if there is None else torch.from_numpy(ways[:, there])
+            found[row].scatter_reduce_(0, end, value, "amax")
+
+    def beam(self, step: "Step", rows: Rows, width: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Candidates with their rows and truths, best first, in pieces that fit into memory."""
+        truth = step.truth * (step.weights > 0)
+        alive = (truth > 0).sum(dim=1)
+        most = int(alive.max()) if len(alive) else 0
+        beam = most if self.effort.beam is None else min(most, self.effort.beam)
+        if not beam:
+            return
+        if beam < most:
+            self.cuts.beam(step.variable, beam, most)
+        order = truth.double() + 1e-9 * step.weights  # of equal ones those with more facts
+        ids = order.topk(beam, dim=1).indices  # (rows, beam)
+        best = truth.gather(1, ids)
+        each = max(1, _CELLS // max(1, width * len(rows)))
+        each = each if step.leaf is not None else min(each, _AT_ONCE)
+        for start in range(0, beam, each):
+            if start and self.effort.is_over():
+                self.cuts.time(step.variable, start, beam)
+                return
+            owner, place = torch.nonzero(best[:, start : start + each], as_tuple=True)
+            yield owner, ids[owner, start + place], best[owner, start + place]
+
+
+def _pieces(questions: Sequence[QuestionIds], size: int) -> Iterator[Sequence[QuestionIds]]:
+    """Questions in pieces whose truths fit into memory."""
+    each = max(1, _CELLS // max(1, size))
+    for start in range(0, len(questions), each):
+        yield questions[start : start + each]
+
+
+def _are_enough(found: Tensor, wanted: int, rest: Tensor) -> bool:
+    """Whether the best that are found are at least as true as all that can follow."""
+    if len(found) < wanted or not len(rest):
+        return False
+    return bool(found.topk(wanted).values[-1] >= rest.max())
