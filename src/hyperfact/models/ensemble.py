@@ -96,7 +96,7 @@ class Pool(Decoder):
             counted = self.evidence[m]
             if counted is None:
                 return found
-            answers = facts.entities.gather(1, slots[:, None])
+            answers = facts.answers(slots)[:, None]
             return found + counted.scores(facts, slots).gather(1, answers)[:, 0]
 
         return self._pooled(z, score)
