@@ -99,6 +99,8 @@ def tune(
 ) -> Best:
     """Try settings until so many trials are finished; those of before in `out` count.
 
+    The first trial has the configuration's own settings, where the space has them.
+
     Args:
         config: What the settings change.
         splits: Facts; only train and valid are used.
@@ -117,6 +119,8 @@ def tune(
     out.mkdir(parents=True, exist_ok=True)
     study = _study(out)
     space = usable(space, config)
+    if not study.get_trials():
+        study.enqueue_trial(_own(space, config))
 
     def judge(trial: "Trial") -> float:
         changes = {name: trial.suggest_categorical(name, list(v)) for name, v in space.items()}
@@ -132,6 +136,13 @@ def tune(
         reasons = [t.user_attrs[_REFUSED] for t in _ended(study) if _REFUSED in t.user_attrs]
         raise UserError(": ".join([f"{out}: no trial was finished", *reasons[-1:]]))
     return best
+
+
+def _own(space: Space, config: ExperimentConfig) -> dict[str, Any]:
+    """What the configuration itself says of the settings of a space."""
+    tree = resolve(config).model_dump()
+    own = {name: tree[section][key] for name in space for section, _, key in [name.partition(".")]}
+    return {name: value for name, value in own.items() if value in space[name]}
 
 
 def _set_up(

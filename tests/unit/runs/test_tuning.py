@@ -43,6 +43,19 @@ def test_trials_go_on_where_they_ended(tmp_path: Path) -> None:
     assert ExperimentConfig.from_dict(best).encoder.options["alpha"] in (0.0, 1.0)
 
 
+def test_the_first_trial_has_the_settings_of_the_configuration(tmp_path: Path) -> None:
+    tried: list[Any] = []
+
+    def watch(_: int, changes: Any) -> Any:
+        tried.append(changes)
+        return lambda _: None
+
+    config = changed(small(epochs=1), {"optimizer.lr": 0.03, "encoder.alpha": 0.25})
+    space = {"optimizer.lr": (0.001, 0.03, 0.05, 0.06), "encoder.alpha": (0.0, 0.25, 0.5, 1.0)}
+    tune(config, league(), space=space, trials=1, out=tmp_path, watch=watch)
+    assert tried == [{"optimizer.lr": 0.03, "encoder.alpha": 0.25}]
+
+
 def test_a_trial_that_was_cut_off_is_tried_again(tmp_path: Path) -> None:
     tried: list[Any] = []
 
