@@ -85,6 +85,15 @@ Threads = Annotated[
         callback=_check_threads,
     ),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="Where to compute: auto, cpu, cuda, cuda:1, mps; auto is CUDA if there is one.",
+        show_default=False,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Write over what exists already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
 

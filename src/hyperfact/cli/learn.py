@@ -12,6 +12,7 @@ import typer
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
+    Device,
     FormatName,
     Threads,
     app,
@@ -62,6 +63,7 @@ class Choice:
     dataset: Annotated[str | None, typer.Option(help="A bundled or benchmark name, or a path.")] = (
         None
     )
+    device: Device = None
     encoder: Annotated[str | None, typer.Option(help="From graph to vectors.")] = None
     decoder: Annotated[str | None, typer.Option(help="From vectors to scores.")] = None
     overrides: Overrides = None
@@ -81,6 +83,7 @@ class Choice:
             "data.dataset": self.dataset,
             "data.format": self.format,
             "data.columns": self.columns,
+            "training.device": self.device,
             "encoder.name": self.encoder,
             "decoder.name": self.decoder,
         }

@@ -69,6 +69,7 @@ def scorer_of(model: TransEQ, z: Representations) -> Scorer:
     """
 
     def score(facts: FactBatch, slots: Tensor, candidates: slice) -> Tensor:
+        facts, slots = facts.to(z.device), slots.to(z.device)
         return model.decoder.score_slot(facts, slots, z, candidates=candidates)
 
     return score

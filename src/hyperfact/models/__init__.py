@@ -1,4 +1,4 @@
 """Encoders, decoders, who stands for a stranger, and the model that joins them.
 
-Order: model_card, noise, graph_pass, unseen, representations, decoders, encoders, transeq.
+Order: model_card, noise, shard, graph_pass, unseen, representations, decoders, encoders, transeq.
 """

@@ -21,6 +21,11 @@ class Representations:
     relations: Tensor  # (relations, dim)
     stand_ins: StandIns | None = None  # where an entity may be unseen
 
+    @property
+    def device(self) -> torch.device:
+        """Where it lives, and what is scored with it."""
+        return self.entities.device
+
     def vectors(self, facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, slots, dim)
         """The vectors of all slots; in known slots a stand-in for who was never seen."""
         vectors = rows_of(self.entities, facts.entities)

@@ -75,6 +75,11 @@ class TransEQ(nn.Module):
             )
         return self.encoded
 
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return next(self.parameters()).device
+
     def encode(
         self, *, keep: Tensor | None = None, generator: torch.Generator | None = None
     ) -> Representations:
@@ -84,7 +89,10 @@ class TransEQ(nn.Module):
             keep: Which edges or facts exist; None: all.  # (items,) bool
             generator: Source of what a step of training draws; None: nothing is drawn.
         """
-        step = GraphPass(keep, generator, self.decoder.coordinates(generator))
+        coordinates = self.decoder.coordinates(generator)
+        if coordinates is not None:
+            coordinates = coordinates.to(self.device)
+        step = GraphPass(keep, generator, coordinates)
         with self._products():
             z: Representations = self.encoder(step)
         if self.unseen is None:
@@ -140,5 +148,4 @@ class TransEQ(nn.Module):
         """Matrix products in bfloat16 where asked for; sums stay in float32."""
         if self.precision != "bfloat16":
             return nullcontext()
-        device = next(self.parameters()).device.type
-        return torch.autocast(device, dtype=torch.bfloat16)
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
@@ -43,7 +43,7 @@ class StandIns:
         return StandIns(vectors, torch.cat([self.unseen, self.unseen.new_zeros(1)]))
 
 
-class Unseen:
+class Unseen(nn.Module):
     """What a model does about strangers.
 
     Args:
@@ -62,13 +62,17 @@ class Unseen:
         strangers: float = 0.0,
         as_candidates: bool = True,
     ) -> None:
+        super().__init__()
         self.by_role, self.strangers, self.as_candidates = by_role, strangers, as_candidates
         index = RoleIndex.of(train)
         seen = np.zeros(len(train.entities), dtype=bool)
         seen[index.entities] = True
-        self.offsets = torch.from_numpy(index.offsets)
-        self.members = torch.from_numpy(index.entities)  # of each role, role after role
-        self.seen = torch.from_numpy(seen)  # (entities,)
+        self.offsets: Tensor  # (roles + 1,)
+        self.members: Tensor  # of each role, role after role
+        self.seen: Tensor  # (entities,)
+        known = {"offsets": index.offsets, "members": index.entities, "seen": seen}
+        for name, column in known.items():
+            self.register_buffer(name, torch.from_numpy(column), persistent=False)
 
     def withhold(self, facts: FactBatch, generator: torch.Generator | None) -> FactBatch:
         """For training: the same facts, of some entities only the role; None: of nobody."""

@@ -26,6 +26,7 @@ from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.encoders.encoder import EncoderSettings
 from hyperfact.models.transeq import Precision, TransEQ
 from hyperfact.models.unseen import Unseen
+from hyperfact.runs.device import device_of
 from hyperfact.runs.extensions import TABLES
 from hyperfact.system.memory import keep_freed_memory
 from hyperfact.training.events import Event, Hold
@@ -147,7 +148,7 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
         decoder=build_decoder(config, len(graph.entities), generator),
         precision=precision_of(config),
         unseen=unseen_of(config, train),
-    )
+    ).to(device_of(config.training.device, precision=config.training.precision))
 
 
 def build_decoder(
@@ -183,9 +184,11 @@ def unseen_of(config: ExperimentConfig, train: HKG) -> Unseen | None:
 def precision_of(config: ExperimentConfig) -> Precision:
     """The precision that `auto` means on this machine."""
     wanted = config.training.precision
-    if wanted == "auto":
-        return "bfloat16" if has_fast_bfloat16() else "float32"
-    return wanted
+    if wanted != "auto":
+        return wanted
+    if device_of(config.training.device).type == "cuda":
+        return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
+    return "bfloat16" if has_fast_bfloat16() else "float32"
 
 
 def policy_of(config: ExperimentConfig, split: str = "test") -> Policy:

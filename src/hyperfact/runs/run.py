@@ -169,13 +169,20 @@ def about_graph(model: TransEQ) -> dict[str, Any]:
     }
 
 
-def open_run(path: Path, *, splits: Splits | None = None, data_dir: Path | None = None) -> Run:
+def open_run(
+    path: Path,
+    *,
+    splits: Splits | None = None,
+    data_dir: Path | None = None,
+    device: str | None = None,
+) -> Run:
     """A stored run with its model ready; the data must be what it was trained on.
 
     Args:
         path: The run directory.
         splits: The data, if it is loaded already.
         data_dir: Where benchmarks lie, if not where they lay then.
+        device: Where to compute; by default what this machine has, not what trained it.
     """
     stored = artifacts.read_run(path)
     refuse_missing(stored.manifest.get("extensions"), path)
@@ -184,6 +191,8 @@ def open_run(path: Path, *, splits: Splits | None = None, data_dir: Path | None 
     artifacts.check_facts(stored, splits)
     artifacts.check_vectors(stored, config.training.dim)
     train = training_facts(config, splits)
+    here = config.training.model_copy(update={"device": device or "auto"})
+    config = config.model_copy(update={"training": here})
     model = build(config, train, torch.Generator().manual_seed(config.training.seed))
     weights = {n: t for n, t in stored.tensors.items() if not n.startswith(artifacts.VECTORS)}
     artifacts.check_tensors(path / artifacts.WEIGHTS, weights, model)

@@ -36,7 +36,7 @@ class JointSoftmax(Objective):
         rows, arity = places_of(self._offsets, items), self.graph.arity[items]
         score = self._sampled if self.settings.negatives else self._all
         true, rivals = score(model, rows, z, generator)  # (rows,), (rows,)
-        exists = torch.from_numpy(np.arange(arity.max(initial=1)) < arity[:, None])
+        exists = torch.from_numpy(np.arange(arity.max(initial=1)) < arity[:, None]).to(z.device)
         masses = rivals.new_full(exists.shape, _NOTHING).masked_scatter(exists, rivals)
         sums = true.new_zeros(exists.shape).masked_scatter(exists, true).sum(dim=1)
         phi = sums / torch.from_numpy(arity).to(true)  # (items,)
@@ -55,7 +55,8 @@ class JointSoftmax(Objective):
         """The same for every other entity; as many scores exist at once as slots and entities."""
         facts, slots = self._slots.batch(rows)
         answers = facts.answers(slots)[:, None]
-        facts = model.withhold(facts, generator)
+        facts, slots = model.withhold(facts, generator).to(z.device), slots.to(z.device)
+        answers = answers.to(z.device)
         scores = model.score_slot(facts, slots, z, generator=generator)  # (rows, entities)
         rivals = scores.scatter(1, answers, _NOTHING)
         return scores.gather(1, answers)[:, 0], torch.logsumexp(rivals, dim=1)

@@ -109,7 +109,8 @@ class AllEntities(Objective):
     ) -> Tensor:
         """The summed loss of these queries."""
         facts, slots, targets = self.ask(items, generator)
-        facts = model.withhold(facts, generator)
+        facts = model.withhold(facts, generator).to(z.device)
+        slots = slots.to(z.device)
         options = SoftmaxOptions(
             mask_others=self.settings.mask_others, smoothing=self.settings.label_smoothing
         )
@@ -173,9 +174,10 @@ def sampled(
     chosen[targets.answers], bias[targets.answers] = True, 0.0
     kept = chosen.nonzero()[:, 0]
     place = torch.cumsum(chosen, dim=0) - 1
-    own = 0.0 if form.bias is None else form.bias.index_select(0, kept)
+    bias, here = bias.index_select(0, kept).to(form.table.device), kept.to(form.table.device)
+    own = 0.0 if form.bias is None else form.bias.index_select(0, here)
     return (
-        form._replace(table=rows_of(form.table, kept), bias=bias.index_select(0, kept) + own),
+        form._replace(table=rows_of(form.table, here), bias=bias + own),
         targets._replace(answers=place.index_select(0, targets.answers)),
     )
 
@@ -222,9 +224,14 @@ class SampledNegatives(Objective):
         answers = torch.from_numpy(self.queries.answer[items].astype(np.int64))
         candidates = torch.cat([answers[:, None], negatives], dim=1)  # (items, 1 + k)
         scores = model.decoder.score_candidates(
-            facts, slots, z, candidates=candidates, generator=generator
+            facts.to(z.device),
+            slots.to(z.device),
+            z,
+            candidates=candidates.to(z.device),
+            generator=generator,
         )
-        return torch.cat([scores[:, :1], scores[:, 1:].masked_fill(~usable, float("-inf"))], 1)
+        unusable = ~usable.to(z.device)
+        return torch.cat([scores[:, :1], scores[:, 1:].masked_fill(unusable, float("-inf"))], 1)
 
     def draw(
         self,

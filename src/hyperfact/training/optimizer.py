@@ -8,11 +8,14 @@ from torch import Tensor
 from hyperfact.config import OptimizerConfig
 from hyperfact.models.transeq import TransEQ
 
+_FUSED = ("cpu", "cuda", "mps")  # devices on which one pass updates all
+
 
 def make_optimizer(model: TransEQ, settings: OptimizerConfig) -> torch.optim.Optimizer:
     """Adam or AdamW over all parameters, in one fused pass."""
     kind = torch.optim.AdamW if settings.name == "adamw" else torch.optim.Adam
-    return kind(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
+    fused = next(model.parameters()).device.type in _FUSED
+    return kind(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=fused)
 
 
 def learning_rate(settings: OptimizerConfig, epochs: float) -> float:
