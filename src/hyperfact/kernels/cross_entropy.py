@@ -14,6 +14,7 @@ from hyperfact.errors import DataError
 from hyperfact.kernels import reference
 from hyperfact.kernels.buffers import empty_aligned
 from hyperfact.kernels.dispatch import apply, has_kernels
+from hyperfact.kernels.divided_softmax import divided_softmax_loss_
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
 
 _BLOCK_BYTES = 16 * 2**20  # of logits: enough for the matrix products, small beside the rest
@@ -46,10 +47,21 @@ def softmax_cross_entropy(
     if queries.dtype != entities.dtype or queries.shape[1:] != entities.shape[1:]:
         here, there = (f"{t.dtype} {tuple(t.shape)}" for t in (queries, entities))
         raise DataError(f"queries and entities must be alike, got {here} and {there}")
-    targets.check(len(queries), len(entities))
-    if not has_kernels(queries):
+    targets.check(len(queries), len(entities) if options.part is None else options.part.candidates)
+    if queries.device.type == "cpu" and not has_kernels(queries):
         return reference.softmax_cross_entropy(queries, entities, targets, bias, options).sum()
     return apply(_CrossEntropy, queries, entities, bias, targets, options, dtype or queries.dtype)
+
+
+def scores_cross_entropy(
+    scores: Tensor,  # (batch, candidates)
+    targets: Targets,
+    options: SoftmaxOptions,
+) -> Tensor:  # ()
+    """The same sum where the scores exist already, of all candidates or of a part of them."""
+    if options.part is None:
+        return reference.softmax_loss(scores, targets, options).sum()
+    return apply(_DividedScores, scores, targets, options)
 
 
 def has_fast_bfloat16() -> bool:
@@ -79,7 +91,7 @@ class _CrossEntropy(torch.autograd.Function):
     ) -> Tensor:
         gradients = _Gradients(
             *(
-                empty_aligned(tensor, *tensor.shape) if tensor is not None and needed else None
+                _room_for(tensor) if tensor is not None and needed else None
                 for tensor, needed in zip(
                     (queries, entities, bias), ctx.needs_input_grad, strict=False
                 )
@@ -97,6 +109,25 @@ class _CrossEntropy(torch.autograd.Function):
         return (*gradients, None, None, None)
 
 
+def _room_for(tensor: Tensor) -> Tensor:
+    on_cpu = tensor.device.type == "cpu"
+    return empty_aligned(tensor, *tensor.shape) if on_cpu else torch.empty_like(tensor)
+
+
+class _DividedScores(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, targets: Targets, options: SoftmaxOptions) -> Tensor:
+        slope = scores.detach().clone(memory_format=torch.contiguous_format)
+        losses = divided_softmax_loss_(slope, targets, options=options)
+        ctx.save_for_backward(slope)
+        return losses.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
+        return ctx.saved_tensors[0] * scale, None, None
+
+
 def _blocks(
     inputs: tuple[Tensor, Tensor, Tensor | None],
     targets: Targets,
@@ -109,28 +140,22 @@ def _blocks(
         if total is not None:
             total.zero_()
     left, right = queries.to(dtype), entities.to(dtype)
-    size = max(1, _BLOCK_BYTES // max(1, len(entities) * left.element_size()))
+    widest = len(entities) if options.part is None else options.part.widest  # as in other parts
+    size = max(1, _BLOCK_BYTES // max(1, widest * left.element_size()))
     size = min(size, max(1, len(queries)))
     buffer = left.new_empty(size, len(entities))
     losses = []
+    has_kernel = options.part is None and left.device.type == "cpu"
+    judge = softmax_loss_ if has_kernel else divided_softmax_loss_
     for start in range(0, len(queries), size):
         part = slice(start, min(start + size, len(queries)))
         logits = torch.mm(left[part], right.T, out=buffer[: part.stop - start])
         if bias is not None:
             logits += bias
         needs_gradient = any(total is not None for total in gradients)
-        losses.append(
-            softmax_loss_(logits, _rows_of(targets, part), options=options, gradient=needs_gradient)
-        )
+        losses.append(judge(logits, targets.rows(part), options=options, gradient=needs_gradient))
         _multiply_back(logits, left[part], right, gradients, part)
     return torch.cat(losses).sum().to(queries.dtype) if losses else queries.new_zeros(())
-
-
-def _rows_of(targets: Targets, part: slice) -> Targets:
-    offsets = targets.offsets[part.start : part.stop + 1]
-    first, last = int(offsets[0]), int(offsets[-1])
-    weights = None if targets.weights is None else targets.weights[part]
-    return Targets(offsets - first, targets.answers[first:last], weights)
 
 
 def _multiply_back(

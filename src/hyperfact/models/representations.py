@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
+from hyperfact.models.shard import Shard
 from hyperfact.models.unseen import StandIns
 
 _STAND_INS = "stand_ins."
@@ -20,6 +21,7 @@ class Representations:
     entities: Tensor  # (entities, dim)
     relations: Tensor  # (relations, dim)
     stand_ins: StandIns | None = None  # where an entity may be unseen
+    ids: Tensor | None = None  # (entities,) whose rows these are; None: of all, in order
 
     @property
     def device(self) -> torch.device:
@@ -32,6 +34,38 @@ class Representations:
         if self.stand_ins is None:
             return vectors
         return self.stand_ins.put(vectors, facts, facts.known(slots))
+
+    def of_entities(self, values: Tensor) -> Tensor:  # (entities, …)
+        """Of something that a decoder holds for each entity, what belongs to these rows."""
+        return values if self.ids is None else values.index_select(0, self.ids)
+
+    def with_rows_for(
+        self, facts: FactBatch, shard: Shard, count: int, *more: Tensor
+    ) -> tuple["Representations", FactBatch, tuple[Tensor, ...]]:
+        """As a shard reads facts: its own rows first, then those of everybody whom they name.
+
+        Args:
+            facts: The same in all shards.
+            shard: Whose rows these are.
+            count: How many entities there are in all.
+            more: Further entities that are needed, as tensors of ids.
+
+        Returns:
+            The rows, and facts and further entities with the numbers of these.
+        """
+        wanted = [facts.entities, *more]
+        flat = torch.cat([part.flatten() for part in wanted])
+        ids, place = torch.unique(flat, return_inverse=True)
+        own, table = shard.rows(count), self.entities
+        numbers = (len(table) + place).split([part.numel() for part in wanted])
+        entities, *others = (n.view(part.shape) for n, part in zip(numbers, wanted, strict=True))
+        who = torch.cat([torch.arange(own.start, own.stop, device=ids.device), ids])
+        stand_ins = self.stand_ins
+        if stand_ins is not None:
+            stand_ins = replace(stand_ins, unseen=stand_ins.unseen.index_select(0, who))
+        rows = torch.cat([table, shard.fetch(table, ids, count)])
+        z = Representations(rows, self.relations, stand_ins, who)
+        return z, replace(facts, entities=entities), tuple(others)
 
     def rows(self, order: Tensor) -> "Representations":
         """The same with other entities: those of these rows."""

@@ -48,6 +48,11 @@ class Shard:
             count * self.replica // self.replicas, count * (self.replica + 1) // self.replicas
         )
 
+    def turn(self, count: int) -> slice:
+        """The items of a batch that this process accounts for, where all of them score them."""
+        place, of = self.replica * self.size + self.rank, self.size * self.replicas
+        return slice(count * place // of, count * (place + 1) // of)
+
     def whole(self, own: Tensor, count: int) -> Tensor:  # (count, …)
         """All rows of a table of which every process gives its own; gradients come back summed."""
         result: Tensor = _Whole.apply(own, self, count)  # type: ignore[no-untyped-call]
@@ -61,9 +66,9 @@ class Shard:
     def fetch(self, own: Tensor, ids: Tensor, count: int) -> Tensor:  # (ids, …)
         """Rows of a divided table, whoever owns them; all shards ask for the same ids."""
         rows = self.rows(count)
-        is_own = (ids >= rows.start) & (ids < rows.stop)
         if rows.stop == rows.start:
             return self.sum(own.new_zeros(len(ids), *own.shape[1:]))
+        is_own = (ids >= rows.start) & (ids < rows.stop)
         found = functional.embedding(torch.where(is_own, ids - rows.start, 0), own)
         return self.sum(torch.where(is_own[:, None], found, 0.0))
 

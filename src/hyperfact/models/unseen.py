@@ -18,6 +18,7 @@ from torch.nn import functional
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.role_index import OBJECT, SUBJECT, VALUE, RoleIndex, role_number
+from hyperfact.models.shard import Shard
 
 
 @dataclass(frozen=True)
@@ -81,25 +82,44 @@ class Unseen(nn.Module):
         drawn = torch.rand(facts.entities.shape, generator=generator)
         return replace(facts, withheld=drawn < self.strangers)
 
-    def introduce(self, entities: Tensor, *, training: bool) -> tuple[Tensor, StandIns | None]:
-        """The table of entities (in use, strangers may have the mean of all), and stand-ins."""
+    def introduce(
+        self, entities: Tensor, *, training: bool, shard: Shard | None = None
+    ) -> tuple[Tensor, StandIns | None]:
+        """The table of entities (in use, strangers may have the mean of all), and stand-ins.
+
+        Args:
+            entities: All rows, or those of the shard.
+            training: Whether strangers are drawn; otherwise they are who they are.
+            shard: Whose rows these are.
+        """
         if training:
             if not self.strangers:
                 return entities, None
-            return entities, StandIns(self._means(entities), torch.zeros_like(self.seen))
+            return entities, StandIns(self._means(entities, shard), torch.zeros_like(self.seen))
         if bool(self.seen.all()) or not bool(self.seen.any()):
             return entities, None
-        mean = entities[self.seen].mean(dim=0)  # (dim,)
+        seen = self.seen if shard is None else self.seen[shard.rows(len(self.seen))]
+        mean = entities[seen].mean(dim=0)  # (dim,)
+        if shard is not None:
+            mean = shard.sum(entities[seen].sum(dim=0)) / self.seen.sum()
         if self.as_candidates:
-            entities = torch.where(self.seen[:, None], entities, mean)
+            entities = torch.where(seen[:, None], entities, mean)
             if not self.by_role:
                 return entities, None
         nobody = (self.offsets.diff() == 0) | (not self.by_role)
-        vectors = torch.where(nobody[:, None], mean, self._means(entities))
+        vectors = torch.where(nobody[:, None], mean, self._means(entities, shard))
         return entities, StandIns(vectors, ~self.seen)
 
-    def _means(self, entities: Tensor) -> Tensor:  # (3 * relations, dim)
-        return functional.embedding_bag(self.members, entities, self.offsets[:-1], mode="mean")
+    def _means(self, entities: Tensor, shard: Shard | None) -> Tensor:  # (3 * relations, dim)
+        """Of each role; nothing where nobody has it."""
+        if shard is None:
+            return functional.embedding_bag(self.members, entities, self.offsets[:-1], mode="mean")
+        own, sizes = shard.rows(len(self.seen)), self.offsets.diff()
+        here = (self.members >= own.start) & (self.members < own.stop)
+        role = torch.arange(len(sizes), device=sizes.device).repeat_interleave(sizes)[here]
+        vectors = functional.embedding(self.members[here] - own.start, entities)
+        sums = entities.new_zeros(len(sizes), entities.shape[1]).index_add(0, role, vectors)
+        return shard.sum(sums) / sizes.clamp(min=1)[:, None]
 
 
 def role_numbers(facts: FactBatch, relations: int) -> Tensor:  # (batch, slots)

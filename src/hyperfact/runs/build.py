@@ -29,6 +29,7 @@ from hyperfact.models.unseen import Unseen
 from hyperfact.runs.device import device_of
 from hyperfact.runs.extensions import TABLES
 from hyperfact.system.memory import keep_freed_memory
+from hyperfact.training.distributed import team
 from hyperfact.training.events import Event, Hold
 from hyperfact.training.objectives import make_objective
 from hyperfact.training.trainer import Trainer
@@ -242,6 +243,9 @@ def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     train = training_facts(config, splits)
     generator = torch.Generator().manual_seed(config.training.seed)
     model = build(config, train, generator)
+    together = team()
+    if together is not None:
+        model.divide(together.shard)
     values = model.decoder.fills_values(model.decoder.settings)
     trainer = Trainer(
         model,

@@ -11,7 +11,7 @@ from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation import Background, Evaluation, Policy, asked_facts, evaluating
 from hyperfact.evaluation.baseline import NAME, most_frequent
-from hyperfact.evaluation.evaluator import rank_with, scorer_of
+from hyperfact.evaluation.evaluator import rank_with, scorer_of, shared_limits
 from hyperfact.evaluation.policy import Given
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.models.representations import Representations
@@ -80,7 +80,8 @@ def evaluate_split(
     """
     facts = asked_facts(run.splits, split)
     known = known or background_of(run)
-    policy, limits = policy or policy_of(run.config, split), limits_of(run.config)
+    policy, alone_limits = policy or policy_of(run.config, split), limits_of(run.config)
+    limits = shared_limits(run.model, alone_limits)
     with evaluating(run.model):
         score = scorer_of(run.model, run.model.encode())
         found = rank_with(score, facts, known, policy=policy, limits=limits)
@@ -93,7 +94,7 @@ def evaluate_split(
                 ranked = rank_with(score, facts, known, policy=partial, limits=limits)
                 beside[label] = ranked.metrics
         counted = most_frequent(known.training_facts)
-        baseline = rank_with(counted, facts, known, policy=policy, limits=limits)
+        baseline = rank_with(counted, facts, known, policy=policy, limits=alone_limits)
         beside[f"baseline: {NAME}"] = baseline.metrics
         return replace(found, beside=beside)
 

@@ -1,4 +1,4 @@
 """What is minimised, how, for how long, and what survives a crash.
 
-Order: averaging, checkpoints, events, objective, joint, objectives, optimizer, trainer.
+Order: averaging, distributed, checkpoints, events, objective, joint, objectives, optimizer, trainer.
 """

@@ -40,7 +40,8 @@ class JointSoftmax(Objective):
         masses = rivals.new_full(exists.shape, _NOTHING).masked_scatter(exists, rivals)
         sums = true.new_zeros(exists.shape).masked_scatter(exists, true).sum(dim=1)
         phi = sums / torch.from_numpy(arity).to(true)  # (items,)
-        return (torch.logsumexp(torch.cat([phi[:, None], masses], dim=1), dim=1) - phi).sum()
+        losses = torch.logsumexp(torch.cat([phi[:, None], masses], dim=1), dim=1) - phi
+        return (losses if model.shard is None else losses[model.shard.turn(len(losses))]).sum()
 
     def _sampled(
         self, model: TransEQ, rows: Array, z: Representations, generator: torch.Generator | None

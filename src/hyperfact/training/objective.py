@@ -18,11 +18,11 @@ from hyperfact.graph.hkg import HKG
 from hyperfact.graph.partial import AgreeingAnswers, PartialQueries
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import Array, find, owners_of, places_of
-from hyperfact.kernels.cross_entropy import softmax_cross_entropy
-from hyperfact.kernels.reference import softmax_loss
-from hyperfact.kernels.softmax import SoftmaxOptions, Targets
-from hyperfact.models.decoders.decoder import LinearForm
+from hyperfact.kernels.cross_entropy import scores_cross_entropy, softmax_cross_entropy
+from hyperfact.kernels.softmax import Part, SoftmaxOptions, Targets
+from hyperfact.models.decoders.decoder import ALL, LinearForm
 from hyperfact.models.representations import Representations, rows_of
+from hyperfact.models.shard import Shard
 from hyperfact.models.transeq import TransEQ
 
 _ROUNDS = 64  # of redrawing negatives; a query answered by nearly all entities may keep some
@@ -109,27 +109,37 @@ class AllEntities(Objective):
     ) -> Tensor:
         """The summed loss of these queries."""
         facts, slots, targets = self.ask(items, generator)
-        facts = model.withhold(facts, generator).to(z.device)
-        slots = slots.to(z.device)
-        options = SoftmaxOptions(
-            mask_others=self.settings.mask_others, smoothing=self.settings.label_smoothing
-        )
-        form = model.linear_form(facts, slots, z, generator=generator)
+        z, facts, _ = model.reading(model.withhold(facts, generator), z)
+        slots, here = slots.to(z.device), model.own_candidates
+        form = model.linear_form(facts, slots, z, candidates=here, generator=generator)
         if form is not None and self.settings.share < 1.0 and generator is not None:
             form, targets = sampled(form, targets, self.settings.share, generator)
+        options, part = self._options(model), ALL
+        if model.shard is not None:
+            part = model.shard.part(len(slots))
+            targets = targets.rows(part)
         if form is None:
             if self.settings.share < 1.0:
                 raise ConfigError("objective.share needs a decoder whose scores are linear")
-            scores = model.score_slot(facts, slots, z, generator=generator)  # (items, entities)
-            return softmax_loss(scores, targets, options).sum()
-        return softmax_cross_entropy(
-            form.queries.to(z.entities.dtype),
+            scores = model.score_slot(facts, slots, z, candidates=here, generator=generator)
+            return counted_once(scores_cross_entropy(scores[part], targets, options), model.shard)
+        loss = softmax_cross_entropy(
+            form.queries[part].to(z.entities.dtype),
             form.table.to(z.entities.dtype),
             targets=targets,
             bias=form.bias,
             options=options,
             dtype=torch.bfloat16 if model.precision == "bfloat16" else None,
         )
+        return counted_once(loss, model.shard)
+
+    def _options(self, model: TransEQ) -> SoftmaxOptions:
+        """How a query is judged, and which candidates are scored here."""
+        shard, count, part = model.shard, len(self.graph.entities), None
+        if shard is not None:
+            part = Part(shard.rows(count), count, min(shard.step(count), count), shard.combine)
+        settings = self.settings
+        return SoftmaxOptions(settings.mask_others, settings.label_smoothing, part)
 
     def ask(
         self, items: Array, generator: torch.Generator | None
@@ -157,6 +167,14 @@ class AllEntities(Objective):
     def facts_of(self, items: Array) -> Array:
         """Rows of the training facts behind these queries."""
         return np.unique(self._facts[places_of(self._offsets, self._keys[items])])
+
+
+def counted_once(loss: Tensor, shard: Shard | None) -> Tensor:
+    """A loss that all shards know, as a share of it: the sum over them is the loss.
+
+    Its gradient stays whole, for each shard has that of its own rows.
+    """
+    return loss if shard is None else loss - loss.detach() * (1 - 1 / shard.size)
 
 
 def sampled(
@@ -205,6 +223,8 @@ class SampledNegatives(Objective):
     ) -> Tensor:
         """The summed loss of these (fact, slot) pairs."""
         scores = self.scores(model, items, z, generator)
+        if model.shard is not None:
+            scores = scores[model.shard.turn(len(scores))]
         losses = torch.logsumexp(scores, dim=1) - scores[:, 0]
         if self.settings.label_smoothing:
             live = ~torch.isneginf(scores)
@@ -223,12 +243,9 @@ class SampledNegatives(Objective):
         negatives, usable = self.draw(items, generator, asked)  # (items, k), (items, k)
         answers = torch.from_numpy(self.queries.answer[items].astype(np.int64))
         candidates = torch.cat([answers[:, None], negatives], dim=1)  # (items, 1 + k)
+        z, facts, (candidates,) = model.reading(facts, z, candidates)
         scores = model.decoder.score_candidates(
-            facts.to(z.device),
-            slots.to(z.device),
-            z,
-            candidates=candidates.to(z.device),
-            generator=generator,
+            facts, slots.to(z.device), z, candidates=candidates, generator=generator
         )
         unusable = ~usable.to(z.device)
         return torch.cat([scores[:, :1], scores[:, 1:].masked_fill(unusable, float("-inf"))], 1)

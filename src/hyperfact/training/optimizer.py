@@ -26,8 +26,13 @@ def learning_rate(settings: OptimizerConfig, epochs: float) -> float:
 
 def clip(model: TransEQ, limit: float) -> float:
     """The norm of the gradient, which is scaled down to the limit; 0: there is none."""
-    gradients = [p.grad for p in model.parameters() if p.grad is not None]
-    norm = torch.nn.utils.get_total_norm(gradients)
+    found = {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
+    if model.shard is None:
+        norm = torch.nn.utils.get_total_norm(found.values())
+    else:
+        own = [found.pop(name) for name in model.divided]
+        squares = (torch.nn.utils.get_total_norm(some).square() for some in (own, found.values()))
+        norm = (model.shard.sum(next(squares)) + next(squares)).sqrt()
     if limit:
         torch.nn.utils.clip_grads_with_norm_(model.parameters(), limit, norm)
     return float(norm)

@@ -20,6 +20,7 @@ from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.system.clock import seconds
 from hyperfact.training.averaging import Average, snapshot
+from hyperfact.training.distributed import sum_gradients
 from hyperfact.training.events import Epoch, Event, Hold, Report
 from hyperfact.training.objective import Objective
 from hyperfact.training.optimizer import (
@@ -168,6 +169,7 @@ class Trainer:
             keep=keep,
             generator=self.generator,
         )
+        loss = sum_gradients(self.model, loss)
         norm = clip(self.model, self.settings.clip_norm)
         report = Report(self.epoch, self.step + 1, self.steps, len(items), loss, rate, norm)
         check_finite(report)
@@ -269,6 +271,8 @@ def accumulate(
     generator: torch.Generator | None,
 ) -> float:
     """Add the gradient of the mean loss of these items; returns the loss.
+
+    Where the model is divided, both are this process's share.
 
     The decoder runs in micro-batches against a detached copy of the representations, whose
     gradients add up; then the encoder's backward runs once. This is exact, and memory does not
