@@ -34,24 +34,24 @@ class _Literals(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-class SecondDevice(TorchDispatchMode):
+class SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Gives `meta` numbers, and refuses to mix it with the CPU."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._numbers: dict[int, tuple[Any, Any]] = {}  # by storage: it, so that it stays; its real
         self._literals = _Literals()
 
     def __enter__(self) -> "SecondDevice":
         """Begin."""
-        self._literals.__enter__()
-        super().__enter__()
+        self._literals.__enter__()  # type: ignore[no-untyped-call]
+        super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *error: Any) -> None:
         """End."""
-        super().__exit__(*error)
-        self._literals.__exit__(*error)
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+        self._literals.__exit__(*error)  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Compute on `meta`, and behind it."""

@@ -69,7 +69,6 @@ def scorer_of(model: TransEQ, z: Representations) -> Scorer:
 
     Also where training multiplies in bfloat16: with its 8 bits different scores would be ties.
     """
-
     shard = model.shard
     first = 0 if shard is None else shard.rows(len(model.encoded.entities)).start
     last: list[tuple[FactBatch, Representations, FactBatch]] = []  # rows are fetched once a batch

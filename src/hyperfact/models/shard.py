@@ -89,7 +89,7 @@ class _Whole(torch.autograd.Function):
         padded = own.new_zeros(step, *own.shape[1:])
         padded[: len(own)] = own
         made = own.new_empty(shard.size * step, *own.shape[1:])
-        dist.all_gather(list(made.split(step)), padded, group=shard.group)
+        dist.all_gather(list(torch.split(made, step)), padded, group=shard.group)
         return made[:count]
 
     @staticmethod

@@ -191,5 +191,6 @@ def _sum(gradients: list[Tensor], group: Any) -> None:
         return
     flat = torch.cat([g.flatten() for g in gradients])
     dist.all_reduce(flat, group=group)
-    for gradient, part in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+    sizes = [gradient.numel() for gradient in gradients]
+    for gradient, part in zip(gradients, torch.split(flat, sizes), strict=True):
         gradient.copy_(part.view_as(gradient))

@@ -25,11 +25,11 @@ def batch_norm(norm: nn.BatchNorm1d, x: Tensor, step: GraphPass) -> Tensor:  # (
         mean, var = step.columns(norm.running_mean), step.columns(norm.running_var)
         return functional.batch_norm(x, mean, var, weight, bias, eps=norm.eps)
     rows = _Rows.of(x, step.shard)
-    if rows.count < 2:
+    if rows.number < 2:
         raise ValueError("batch normalisation needs more than one row to train")
     standard, mean, var = _Standardise.apply(x, norm.eps, rows)  # type: ignore[no-untyped-call]
     with torch.no_grad():
-        unbiased = var * (rows.count / (rows.count - 1))
+        unbiased = var * (rows.number / (rows.number - 1))
         for running, new in ((norm.running_mean, mean), (norm.running_var, unbiased)):
             moved = torch.lerp(step.columns(running), new, norm.momentum)
             _put(running, moved, step.coordinates)
@@ -48,7 +48,7 @@ def _put(running: Tensor, moved: Tensor, coordinates: Tensor | None) -> None:
 class _Rows(NamedTuple):
     """All rows that are normalised together, of which a shard may have a part."""
 
-    count: int
+    number: int
     shard: Shard | None
 
     @classmethod
@@ -59,7 +59,7 @@ class _Rows(NamedTuple):
 
     def mean(self, x: Tensor) -> Tensor:  # (kept,)
         """Over all rows."""
-        return x.mean(dim=0) if self.shard is None else self.shard.sum(x.sum(dim=0)) / self.count
+        return x.mean(dim=0) if self.shard is None else self.shard.sum(x.sum(dim=0)) / self.number
 
 
 class _Standardise(torch.autograd.Function):
