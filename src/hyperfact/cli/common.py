@@ -165,7 +165,7 @@ def _run(words: list[str]) -> int:
             note("interrupted")
         return code if isinstance(code, int) else 0
     except HyperfactError as error:
-        return _fail(f"error: {error}", error.exit_code)
+        return _fail(f"error: {error}" if str(error) else "", error.exit_code)
     except _ReaderGoneError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing complains at exit
         return 141

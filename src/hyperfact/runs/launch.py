@@ -1,6 +1,7 @@
 """Processes of one training: started here by torch's own launcher, or found started by torchrun."""
 
 import logging
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from uuid import uuid4
 
 from hyperfact.errors import ConfigError, StorageError, UserError
 from hyperfact.runs.device import device_of
-from hyperfact.system.members import members, rank
+from hyperfact.system.members import LAUNCHED, is_launched, members, rank
 from hyperfact.training.distributed import Team, check_size, explaining_loss, joined
 
 _TERMINATED = -15  # those that the launcher ends when one has failed
@@ -51,6 +52,7 @@ def launch(words: Sequence[str], processes: int, *, replicas: int = 1) -> None:
         max_restarts=0,
         monitor_interval=0.5,
     )
+    os.environ[LAUNCHED] = "1"
     try:
         elastic_launch(settings, sys.executable)("-m", "hyperfact", *words)
     except ChildFailedError as error:
@@ -59,8 +61,8 @@ def launch(words: Sequence[str], processes: int, *, replicas: int = 1) -> None:
         if killed:
             place = killed[0]
             raise StorageError(
-                f"process {place} of {processes} was killed by signal {-codes[place]}; the last "
-                "checkpoint is whole, and `hyperfact resume` goes on from it"
+                f"process {place} of {processes} was killed by signal {-codes[place]}; "
+                "`hyperfact resume` goes on from the last checkpoint"
             ) from None
         said = [code for code in codes.values() if code > 0]
         raise WorkerError(min(said, default=70)) from None
@@ -88,6 +90,6 @@ def as_member(replicas: int, *, device: str = "auto") -> Iterator[Team | None]:
     backend = "nccl" if device_of(device).type == "cuda" else "gloo"
     with (
         joined(number, size, replicas=replicas, backend=backend) as team,
-        explaining_loss(),
+        explaining_loss(is_said=is_launched()),
     ):
         yield team

@@ -4,6 +4,8 @@ import os
 
 from hyperfact.errors import ConfigError
 
+LAUNCHED = "HYPERFACT_LAUNCHED"
+
 
 def rank() -> int:
     """The number of this process, from 0."""
@@ -28,6 +30,11 @@ def restarts() -> int:
 def is_follower() -> bool:
     """Whether another process writes and speaks."""
     return members() > 1 and rank() > 0
+
+
+def is_launched() -> bool:
+    """Whether our own command has started this process, and will say what became of all."""
+    return os.environ.get(LAUNCHED) == "1"
 
 
 def _number(name: str, default: int) -> int:

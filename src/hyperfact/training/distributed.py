@@ -139,8 +139,11 @@ def _groups(rank: int, size: int, replicas: int) -> Team:
 
 
 @contextmanager
-def explaining_loss() -> Iterator[None]:
+def explaining_loss(*, is_said: bool = False) -> Iterator[None]:
     """Say in a line that another process is gone, where torch.distributed says it in many.
+
+    Args:
+        is_said: Whether somebody else says so; then the error has no words.
 
     Raises:
         StorageError: Somebody does not answer any more.
@@ -150,10 +153,8 @@ def explaining_loss() -> Iterator[None]:
     except RuntimeError as error:
         if team() is None or not _is_of_network(error):
             raise
-        raise StorageError(
-            f"another process of this training is gone: {_first_line(error)}; the last checkpoint "
-            "is whole, and `hyperfact resume` goes on from it"
-        ) from error
+        text = "another process of this training is gone; `hyperfact resume` goes on from the last "
+        raise StorageError("" if is_said else f"{text}checkpoint") from error
 
 
 def _is_of_network(error: RuntimeError) -> bool:
