@@ -22,6 +22,7 @@ from hyperfact import __version__
 from hyperfact.cli.visible import VisibleFormatter, in_line, visible
 from hyperfact.errors import HyperfactError, UserError
 from hyperfact.system.cores import cores, is_busy
+from hyperfact.system.members import is_follower, local_members, members, rank
 from hyperfact.system.memory import keep_freed_memory
 from hyperfact.system.writing import is_special, write_atomically
 
@@ -94,10 +95,20 @@ Threads = Annotated[
         callback=_check_threads,
     ),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="Where to compute: auto, cpu, cuda, cuda:1, mps; auto is CUDA if there is one.",
+        show_default=False,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Write over what exists already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
 
-_state = {"debug": False}
+_state: dict[str, Any] = {"debug": False, "quiet": False, "words": []}
+_SAID_BY_THE_FIRST = (2, 3)  # exit codes: a wrong request is wrong for all, a lost process lost
 _NARROW = 70  # columns, below which help is plain text
 
 
@@ -130,6 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     handler.setFormatter(VisibleFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _state.update(words=words, quiet=is_follower())
     sys.exit(_run(words or ["--help"]))
 
 
@@ -162,7 +174,7 @@ def _run(words: list[str]) -> int:
             note("interrupted")
         return code if isinstance(code, int) else 0
     except HyperfactError as error:
-        return _fail(f"error: {error}", error.exit_code)
+        return _fail(f"error: {error}" if str(error) else "", error.exit_code)
     except _ReaderGoneError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing complains at exit
         return 141
@@ -192,8 +204,17 @@ def _usage_or_bug(error: Exception) -> int:
 def _fail(message: str, code: int) -> int:
     if _state["debug"]:
         print(visible(traceback.format_exc()), end="", file=sys.stderr)  # noqa: T201 -- as `note`
-    note(message)
+    if not _state["quiet"]:
+        note(message)
+    elif code not in _SAID_BY_THE_FIRST:
+        _state["quiet"] = False
+        note(f"process {rank()}: {message}")
     return code
+
+
+def words() -> list[str]:
+    """The command as it was typed."""
+    return list(_state["words"])
 
 
 def set_threads(threads: int | None) -> None:
@@ -209,7 +230,9 @@ def spare_threads() -> None:
     import torch
 
     threads = min(torch.get_num_threads(), cores())
-    if threads > 1 and is_busy():
+    if members() > 1:
+        threads = max(1, cores() // local_members())
+    elif threads > 1 and is_busy():
         threads -= 1
         note(f"other work keeps the cores busy: {threads} of {cores()} threads (see --threads)")
     torch.set_num_threads(threads)
@@ -243,6 +266,8 @@ def print_json(value: Any) -> None:
 
 def print_text(text: str) -> None:
     """Text on stdout; characters that a terminal obeys or cannot show are escaped."""
+    if _state["quiet"]:
+        return
     encoding = sys.stdout.encoding or "utf-8"
     safe = visible(text).encode(encoding, "backslashreplace").decode(encoding)
     try:
@@ -252,8 +277,9 @@ def print_text(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """A message for the person, one line on stderr."""
-    print(in_line(text), file=sys.stderr)  # noqa: T201 -- the command line prints
+    """A message for the person, one line on stderr; of several processes the first one speaks."""
+    if text and not _state["quiet"]:
+        print(in_line(text), file=sys.stderr)  # noqa: T201 -- the command line prints
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:

@@ -11,6 +11,7 @@ from hyperfact.cli.ask import Opening
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
+    Device,
     Force,
     RunPath,
     Threads,
@@ -96,6 +97,7 @@ def evaluate_(
     ] = None,
     force: Force = False,
     data_dir: DataDir = None,
+    device: Device = None,
     threads: Threads = None,
 ) -> None:
     """Rank the answers of a split with a stored model, under a declared policy.
@@ -117,7 +119,7 @@ def evaluate_(
         check_ending(ranks)
     refuse_existing(ranks, force=force)
     set_threads(threads)
-    stored = open_run(path, data_dir=data_dir)
+    stored = open_run(path, data_dir=data_dir, device=device)
     found = evaluate_split(stored, split, policy=policy.over(policy_of(stored.config, split)))
     note_results(path, stored.config, "evaluate", {split: found})
     if ranks is not None:

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
+    Device,
     FormatName,
     Threads,
     app,
@@ -20,6 +21,7 @@ from hyperfact.cli.common import (
     print_text,
     set_threads,
     spare_threads,
+    words,
 )
 from hyperfact.cli.data import Columns, Reading, labelled
 from hyperfact.cli.options import LabelFile, NamingCommand, grouped, with_code
@@ -33,7 +35,11 @@ from hyperfact.runs.configurations import read_config
 from hyperfact.runs.defaults import with_defaults
 from hyperfact.runs.extensions import refuse_unknown
 from hyperfact.runs.sizes import refuse_impossible
+from hyperfact.system.members import is_follower, members
 from hyperfact.system.memory import machine_memory
+
+if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
+    from hyperfact.runs.run import Run
 
 config_app = typer.Typer(help="Look at configurations.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
@@ -63,6 +69,7 @@ class Choice:
     dataset: Annotated[str | None, typer.Option(help="A bundled or benchmark name, or a path.")] = (
         None
     )
+    device: Device = None
     encoder: Annotated[str | None, typer.Option(help="From graph to vectors.")] = None
     decoder: Annotated[str | None, typer.Option(help="From vectors to scores.")] = None
     overrides: Overrides = None
@@ -82,6 +89,7 @@ class Choice:
             "data.dataset": self.dataset,
             "data.format": self.format,
             "data.columns": self.columns,
+            "training.device": self.device,
             "encoder.name": self.encoder,
             "decoder.name": self.decoder,
         }
@@ -116,11 +124,54 @@ def fitted(changes: Sequence[str], splits: Splits) -> ExperimentConfig:
     return config
 
 
+@dataclass(frozen=True)
+class Crew:
+    """How many processes train together."""
+
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Processes that divide the rows; torchrun starts them on many machines."
+        ),
+    ] = None
+    replicas: Annotated[
+        int, typer.Option(min=1, help="Parts of a batch, each scored by its own processes.")
+    ] = 1
+
+    def launch(self) -> bool:
+        """Start the processes, if they are wanted and not there, and wait for them."""
+        if members() > 1:
+            if self.processes not in (None, members()):
+                raise UserError(
+                    f"--processes {self.processes}, but torchrun has started {members()}"
+                )
+            return False
+        if self.processes is None or self.processes == 1:
+            if self.replicas > 1:
+                raise UserError(f"--replicas {self.replicas} needs as many --processes")
+            return False
+        from hyperfact.runs.launch import launch
+
+        launch(without_processes(words()), self.processes, replicas=self.replicas)
+        return True
+
+
+def without_processes(words: Sequence[str]) -> list[str]:
+    """A command as each of the processes gets it."""
+    found, skips = [], False
+    for word in words:
+        if not (skips or word.startswith("--processes")):
+            found.append(word)
+        skips = word == "--processes"
+    return found
+
+
 @app.command(cls=NamingCommand)
 @with_code
 @grouped
 def train(
     choice: Choice,
+    crew: Crew,
     *,
     out: Annotated[
         Path | None,
@@ -139,28 +190,40 @@ def train(
     """
     if out is not None and no_store:
         raise UserError("--out stores the run and --no-store does not; give one of them")
+    if crew.launch():
+        return
     config, splits = choice.read()
 
     from hyperfact.cli.progress import progress
-    from hyperfact.cli.results import print_results
     from hyperfact.cli.signals import interruptible
     from hyperfact.runs.experiment import run
-    from hyperfact.runs.looks import note_results
+    from hyperfact.runs.launch import as_member
 
     if out is None and not no_store:
         out = place_of(splits.name, config.decoder.name)
         note(f"the run is stored in {out}; --out names another place, --no-store keeps nothing")
     with (
+        as_member(crew.replicas, device=config.training.device) as team,
         interruptible(out) as signals,
         progress(config.training.epochs, tensorboard=tensorboard) as watch,
     ):
+        if team is not None and out is not None:
+            out = Path(team.agree(str(out)))
         result = run(config, splits=splits, out=out, watch=watch, hold=signals.hold)
+    show(result, out, "train", as_json=as_json)
+
+
+def show(result: "Run", out: Path | None, command: str, *, as_json: bool) -> None:
+    """Print what came of a training, and note it beside the run."""
+    from hyperfact.cli.results import print_results
+    from hyperfact.runs.looks import note_results
+
     if as_json:
         print_json(result.as_dict())
     else:
         print_results(result.results)
-    if out is not None:
-        note_results(out, config, "train", result.results)
+    if out is not None and not is_follower():
+        note_results(out, result.config, command, result.results)
         note(f"stored in {out}")
 
 

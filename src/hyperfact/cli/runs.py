@@ -22,7 +22,7 @@ from hyperfact.cli.common import (
     set_threads,
     write_page,
 )
-from hyperfact.cli.learn import Choice, EventFiles
+from hyperfact.cli.learn import Choice, Crew, EventFiles, show
 from hyperfact.cli.options import NamingCommand, grouped, with_code
 
 _LONGEST = 100  # characters of a reason in the list
@@ -30,8 +30,10 @@ _LONGEST = 100  # characters of a reason in the list
 
 @app.command()
 @with_code
+@grouped
 def resume(
     path: RunPath,
+    crew: Crew,
     *,
     any_version: Annotated[
         bool,
@@ -51,12 +53,11 @@ def resume(
     Example: `hyperfact resume runs/fb-auto`
     """
     from hyperfact.cli.progress import progress
-    from hyperfact.cli.results import print_results
     from hyperfact.cli.signals import interruptible
     from hyperfact.runs.catalog import look
     from hyperfact.runs.experiment import resume as go_on
     from hyperfact.runs.experiment import threads_of
-    from hyperfact.runs.looks import note_results
+    from hyperfact.runs.launch import as_member
 
     found = look(path)
     if found.state == "finished":
@@ -67,20 +68,18 @@ def resume(
         if as_json:
             print_json(found.metrics)
         return
+    if crew.launch():
+        return
     set_threads(threads or threads_of(path))
     with (
+        as_member(crew.replicas, device=found.config.training.device),
         interruptible(path) as signals,
         progress(found.config.training.epochs, tensorboard=tensorboard) as watch,
     ):
         result = go_on(
             path, data_dir=data_dir, watch=watch, hold=signals.hold, any_version=any_version
         )
-    if as_json:
-        print_json(result.as_dict())
-    else:
-        print_results(result.results)
-    note_results(path, result.config, "resume", result.results)
-    note(f"stored in {path}")
+    show(result, path, "resume", as_json=as_json)
 
 
 @app.command()

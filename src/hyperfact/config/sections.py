@@ -225,6 +225,12 @@ class TrainingConfig(Section):
         default="auto",
         description="auto: bfloat16 products where the processor has them, else float32",
     )
+    device: str = Field(
+        default="auto",
+        pattern=r"^(auto|cpu|cuda(:\d{1,3})?|mps)$",
+        description="where numbers are computed: cpu, cuda, cuda:1, mps; auto: CUDA if there is "
+        "one, else the CPU",
+    )
     average: float = Field(
         default=0.0,
         ge=0.0,

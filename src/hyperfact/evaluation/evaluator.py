@@ -6,6 +6,7 @@ answer comes from the same matrix as those of its rivals.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -59,6 +60,7 @@ def evaluate(
         )
     with evaluating(model):
         z = representations or model.encode()
+        limits = shared_limits(model, limits)
         return rank_with(scorer_of(model, z), graph, known, policy=policy, limits=limits)
 
 
@@ -67,14 +69,26 @@ def scorer_of(model: TransEQ, z: Representations) -> Scorer:
 
     Also where training multiplies in bfloat16: with its 8 bits different scores would be ties.
     """
+    shard = model.shard
+    first = 0 if shard is None else shard.rows(len(model.encoded.entities)).start
+    last: list[tuple[FactBatch, Representations, FactBatch]] = []  # rows are fetched once a batch
 
     def score(facts: FactBatch, slots: Tensor, candidates: slice) -> Tensor:
-        scores = model.decoder.score_slot(facts, slots, z, candidates=candidates)
+        if not last or last[0][0] is not facts:
+            last[:] = [(facts, *model.reading(facts, z)[:2])]
+        _, rows, asked = last[0]
+        here = slice(candidates.start - first, candidates.stop - first)
+        scores = model.decoder.score_slot(asked, slots.to(z.device), rows, candidates=here)
         if model.evidence is None:
             return scores
         return scores + model.evidence.scores(facts, slots, candidates=candidates)
 
     return score
+
+
+def shared_limits(model: TransEQ, limits: Limits | None) -> Limits:
+    """The limits, for as many processes as the model is divided among."""
+    return replace(limits or Limits(), shard=model.shard)
 
 
 def rank_with(

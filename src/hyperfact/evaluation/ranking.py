@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ from hyperfact.graph.ragged import (
     places_of,
 )
 from hyperfact.kernels.rivals import count_rivals
+from hyperfact.models.shard import Shard
 
 #: Scores of these candidates in the asked slot of each fact.  # (batch, candidates)
 Scorer = Callable[[FactBatch, Tensor, slice], Tensor]
@@ -34,14 +36,19 @@ _CELLS = 2**25  # scores that exist at once: 128 MB in float32
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is scored at once; changes memory and time, not the result."""
+    """How much is scored at once, and by whom; changes memory and time, not the result."""
 
     batch_size: int = 1024  # queries, at most
     chunk: int = CHUNK  # candidates
+    shard: Shard | None = None  # who else scores; None: nobody
 
     def rows(self, candidates: int) -> int:
         """Queries whose scores fit."""
         return max(1, min(self.batch_size, _CELLS // max(1, candidates)))
+
+    def columns(self, candidates: int) -> slice:
+        """Who is scored here."""
+        return slice(0, candidates) if self.shard is None else self.shard.rows(candidates)
 
 
 @dataclass(frozen=True)
@@ -87,24 +94,24 @@ def count_all(
     Raises:
         NumericalError: A score that is not a finite number, by its query.
     """
-    columns, queries = asked.columns, asked.queries
+    given, queries = asked.columns, asked.queries
     groups = group(asked.table())
     examples = queries.take(groups.first)
-    offsets, filtered = without(known.of(columns, examples), outsiders)
-    order = np.argsort(np.diff(columns.offsets)[examples.fact], kind="stable")  # less padding
-    rows = limits.rows(len(graph.entities))
+    offsets, filtered = without(known.of(given, examples), outsiders)
+    order = np.argsort(np.diff(given.offsets)[examples.fact], kind="stable")  # less padding
+    rows, columns = limits.rows(len(graph.entities)), limits.columns(len(graph.entities))
     result = Rivals.none(len(queries))
     for start in range(0, len(order), rows):
         part = order[start : start + rows]
         some = examples.take(part)
         slots = torch.from_numpy(some.slot.astype(np.int64))
-        facts = FactBatch.of_columns(columns, some.fact)
-        scores = score_all(score, facts, slots, len(graph.entities), limits.chunk)
+        facts = FactBatch.of_columns(given, some.fact)
+        scores = score_all(score, facts, slots, columns, limits.chunk)
         members, row = members_of(groups, part)
         own = part[row]  # the group of each member
         counts = offsets_of(offsets[own + 1] - offsets[own])
-        silent = filtered[places_of(offsets, own)]
-        found, finite = _count(scores, row, queries.answer[members], counts, silent)
+        wanted = Wanted(row, queries.answer[members], counts, filtered[places_of(offsets, own)])
+        found, finite = _count(scores, wanted, len(graph.entities), limits)
         if not finite.all():
             raise NumericalError(_complaint(graph, asked, int(members[~finite][0])))
         result.put(members, found)
@@ -112,20 +119,21 @@ def count_all(
 
 
 def score_all(
-    score: Scorer, facts: FactBatch, slots: Tensor, entities: int, chunk: int
-) -> Tensor:  # (batch, entities)
-    """Scores of every entity, piece by piece.
+    score: Scorer, facts: FactBatch, slots: Tensor, columns: slice, chunk: int
+) -> Tensor:  # (batch, columns)
+    """Scores of a range of entities, piece by piece.
 
     All pieces are equally wide, the last one overlapping the one before it: products of another
     width may be summed in another order, and a tie across two pieces would not be one.
     """
-    if chunk >= entities:
-        return score(facts, slots, slice(0, entities))
+    first, width = columns.start, columns.stop - columns.start
+    if chunk >= width:
+        return score(facts, slots, columns)
     whole: Tensor | None = None
-    for begin in range(0, entities, chunk):
-        start = min(begin, entities - chunk)
-        piece = score(facts, slots, slice(start, start + chunk))
-        whole = piece.new_empty(len(facts), entities) if whole is None else whole
+    for begin in range(0, width, chunk):
+        start = min(begin, width - chunk)
+        piece = score(facts, slots, slice(first + start, first + start + chunk))
+        whole = piece.new_empty(len(facts), width) if whole is None else whole
         whole[:, start : start + chunk] = piece
     assert whole is not None
     return whole
@@ -150,29 +158,51 @@ def without(known: tuple[Places, Ids], outsiders: Ids) -> tuple[Places, Ids]:
     return offsets_of(np.bincount(owner, minlength=rows)), ids[order]
 
 
-def _count(
-    scores: Tensor, row: Places, answers: Ids, offsets: Places, filtered: Ids
-) -> tuple[Rivals, Array]:
-    """Rivals, and whether all scores of the row are finite; `row` is that of each answer."""
-    rows, targets = torch.from_numpy(row), torch.from_numpy(answers.astype(np.int64))
+class Wanted(NamedTuple):
+    """Answers to be ranked: where they stand, and who does not compete with each."""
+
+    row: Places  # (answers,) of the scores
+    answer: Ids  # (answers,)
+    offsets: Places  # (answers + 1,) into the filtered
+    filtered: Ids
+
+    def within(self, columns: slice) -> "Wanted":
+        """As whoever holds these columns only sees it: numbered from their first, -1 elsewhere."""
+        low, high = columns.start, columns.stop
+        here, stays = ((low <= ids) & (ids < high) for ids in (self.answer, self.filtered))
+        counts = np.bincount(owners_of(self.offsets)[stays], minlength=len(self.row))
+        answer = np.where(here, self.answer.astype(np.int64) - low, -1)
+        return Wanted(self.row, answer, offsets_of(counts), self.filtered[stays] - low)
+
+
+def _count(scores: Tensor, wanted: Wanted, entities: int, limits: Limits) -> tuple[Rivals, Array]:
+    """Rivals, and whether all scores of the row are finite."""
+    seen = wanted.within(limits.columns(entities))
+    row, answer, offsets, filtered = (torch.from_numpy(c.astype(np.int64)) for c in seen)
+    held = _held(scores, row, answer, limits.shard)
     counts = count_rivals(
-        scores,
-        targets,
-        offsets=torch.from_numpy(offsets),
-        filtered=torch.from_numpy(filtered.astype(np.int64)),
-        rows=rows,
+        scores, answer, offsets=offsets, filtered=filtered, rows=row, held=held.to(scores)
     )
-    true = scores.flatten().index_select(0, rows * scores.shape[1] + targets)
-    silent = np.bincount(
-        owners_of(offsets)[filtered != np.repeat(answers, np.diff(offsets))], minlength=len(row)
-    )
-    rivals = Rivals(
-        counts.greater.numpy(),
-        counts.equal.numpy(),
-        scores.shape[1] - silent,
-        true.double().numpy(),
-    )
-    return rivals, counts.finite.numpy()
+    found = torch.stack([counts.greater, counts.equal, 1 - counts.finite.long()])
+    if limits.shard is not None:
+        found = limits.shard.sum(found)
+    greater, equal, unusable = found.cpu().numpy()
+    others = wanted.filtered != np.repeat(wanted.answer, np.diff(wanted.offsets))
+    silent = np.bincount(owners_of(wanted.offsets)[others], minlength=len(wanted.row))
+    return Rivals(greater, equal, entities - silent, held.cpu().numpy()), unusable == 0
+
+
+def _held(
+    scores: Tensor, row: Tensor, answer: Tensor, shard: Shard | None
+) -> Tensor:  # (answers,) float64
+    """The scores of the answers, each told by who has its column."""
+    row, answer = row.to(scores.device), answer.to(scores.device)
+    if not scores.shape[1]:
+        held = scores.new_zeros(len(row)).double()
+    else:
+        found = scores.flatten().index_select(0, row * scores.shape[1] + answer.clamp(min=0))
+        held = torch.where(answer >= 0, found.double(), 0.0)
+    return held if shard is None else shard.sum(held)
 
 
 def _complaint(graph: HKG, asked: PartialQueries, at: int) -> str:

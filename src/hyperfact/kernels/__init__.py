@@ -1,8 +1,9 @@
 """Fused CPU kernels of graph encoders, losses and ranking, each with a plain PyTorch reference.
 
 Order: exponential, jit, affinity, attention_tables, ragged_checks, threads, buffers, compositions,
-edges, member_index, dispatch, matrices, sparse_rows, softmax, reference, added_scores,
-edge_attention, basis, blocks, compose, members, cross_entropy, dropout, ragged_attention, rivals.
+edges, member_index, dispatch, matrices, sparse_rows, softmax, divided_softmax, reference,
+added_scores, edge_attention, basis, blocks, compose, members, cross_entropy, dropout,
+ragged_attention, rivals.
 """
 
 from hyperfact.kernels.affinity import column_affinity

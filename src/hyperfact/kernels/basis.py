@@ -47,7 +47,7 @@ def aggregate_weighted(
     """
     rows = edges.num_targets if rows is None else rows
     check_graph(x, coefficients, edges=edges, weights=weights, rows=rows)
-    weights = weights.detach().to(x.dtype)
+    weights = weights.detach().to(x)
     if not has_kernels(x):
         return reference.aggregate_weighted(
             x, coefficients, edges=edges, weights=weights, rows=rows

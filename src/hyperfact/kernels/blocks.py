@@ -38,7 +38,7 @@ def block_aggregate(
     rows = edges.num_targets if rows is None else rows
     check_graph(x, matrices, edges=edges, weights=weights, rows=rows)
     _check(x, matrices)
-    weights = weights.detach().to(x.dtype)
+    weights = weights.detach().to(x)
     if not has_kernels(x):
         return reference.block_aggregate(x, matrices, edges=edges, weights=weights, rows=rows)
     function = MatrixAggregate if matrices.shape[1] == 1 else _BlockAggregate

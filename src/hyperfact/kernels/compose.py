@@ -49,7 +49,7 @@ def compose_aggregate(
     rows = edges.num_targets if rows is None else rows
     check_graph(x, z, edges=edges, weights=weights, rows=rows)
     _check(x, z, composition)
-    weights = weights.detach().to(x.dtype)
+    weights = weights.detach().to(x)
     if phi.rows is None or not has_kernels(x):
         return reference.compose_aggregate(
             x, z, edges=edges, weights=weights, composition=composition, rows=rows

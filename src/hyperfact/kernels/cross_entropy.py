@@ -15,6 +15,7 @@ from hyperfact.kernels import reference
 from hyperfact.kernels.added_scores import add_to, gather_from
 from hyperfact.kernels.buffers import empty_aligned
 from hyperfact.kernels.dispatch import apply, has_kernels
+from hyperfact.kernels.divided_softmax import divided_softmax_loss_
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
 from hyperfact.kernels.sparse_rows import AddedScores
 
@@ -50,13 +51,24 @@ def softmax_cross_entropy(
     if queries.dtype != entities.dtype or queries.shape[1:] != entities.shape[1:]:
         here, there = (f"{t.dtype} {tuple(t.shape)}" for t in (queries, entities))
         raise DataError(f"queries and entities must be alike, got {here} and {there}")
-    targets.check(len(queries), len(entities))
-    if not has_kernels(queries):
+    targets.check(len(queries), len(entities) if options.part is None else options.part.candidates)
+    if queries.device.type == "cpu" and not has_kernels(queries):
         losses = reference.softmax_cross_entropy(queries, entities, targets, bias, options, added)
         return losses.sum()
     weights = None if added is None else added.weights
     task = _Task(targets, options, added, dtype or queries.dtype)
     return apply(_CrossEntropy, queries, entities, bias, weights, task)
+
+
+def scores_cross_entropy(
+    scores: Tensor,  # (batch, candidates)
+    targets: Targets,
+    options: SoftmaxOptions,
+) -> Tensor:  # ()
+    """The same sum where the scores exist already, of all candidates or of a part of them."""
+    if options.part is None:
+        return reference.softmax_loss(scores, targets, options).sum()
+    return apply(_DividedScores, scores, targets, options)
 
 
 def has_fast_bfloat16() -> bool:
@@ -95,7 +107,7 @@ class _CrossEntropy(torch.autograd.Function):
     ) -> Tensor:
         gradients = _Gradients(
             *(
-                empty_aligned(tensor, *tensor.shape) if tensor is not None and needed else None
+                _room_for(tensor) if tensor is not None and needed else None
                 for tensor, needed in zip(
                     (queries, entities, bias, weights), ctx.needs_input_grad, strict=False
                 )
@@ -113,6 +125,25 @@ class _CrossEntropy(torch.autograd.Function):
         return (*gradients, None)
 
 
+def _room_for(tensor: Tensor) -> Tensor:
+    on_cpu = tensor.device.type == "cpu"
+    return empty_aligned(tensor, *tensor.shape) if on_cpu else torch.empty_like(tensor)
+
+
+class _DividedScores(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, targets: Targets, options: SoftmaxOptions) -> Tensor:
+        slope = scores.detach().clone(memory_format=torch.contiguous_format)
+        losses = divided_softmax_loss_(slope, targets, options=options)
+        ctx.save_for_backward(slope)
+        return losses.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
+        return ctx.saved_tensors[0] * scale, None, None
+
+
 def _blocks(
     inputs: tuple[Tensor, Tensor, Tensor | None],
     task: _Task,
@@ -122,11 +153,14 @@ def _blocks(
     for total in (gradients.entities, gradients.bias):
         if total is not None:
             total.zero_()
-    left, right = queries.to(task.dtype), entities.to(task.dtype)
-    size = max(1, _BLOCK_BYTES // max(1, len(entities) * left.element_size()))
+    left, right, options = queries.to(task.dtype), entities.to(task.dtype), task.options
+    widest = len(entities) if options.part is None else options.part.widest  # as in other parts
+    size = max(1, _BLOCK_BYTES // max(1, widest * left.element_size()))
     size = min(size, max(1, len(queries)))
     buffer = left.new_empty(size, len(entities))
     losses = []
+    has_kernel = options.part is None and left.device.type == "cpu"
+    judge = softmax_loss_ if has_kernel else divided_softmax_loss_
     for start in range(0, len(queries), size):
         part = slice(start, min(start + size, len(queries)))
         logits = torch.mm(left[part], right.T, out=buffer[: part.stop - start])
@@ -135,19 +169,12 @@ def _blocks(
         if task.added is not None:
             add_to(logits, task.added, first=start)
         needs_gradient = any(total is not None for total in gradients)
-        targets = _rows_of(task.targets, part)
-        losses.append(softmax_loss_(logits, targets, options=task.options, gradient=needs_gradient))
+        targets = task.targets.rows(part)
+        losses.append(judge(logits, targets, options=options, gradient=needs_gradient))
         if task.added is not None and gradients.weights is not None:
             gather_from(logits, task.added, gradients.weights, first=start)
         _multiply_back(logits, left[part], right, gradients, part)
     return torch.cat(losses).sum().to(queries.dtype) if losses else queries.new_zeros(())
-
-
-def _rows_of(targets: Targets, part: slice) -> Targets:
-    offsets = targets.offsets[part.start : part.stop + 1]
-    first, last = int(offsets[0]), int(offsets[-1])
-    weights = None if targets.weights is None else targets.weights[part]
-    return Targets(offsets - first, targets.answers[first:last], weights)
 
 
 def _multiply_back(

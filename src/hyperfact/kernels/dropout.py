@@ -23,7 +23,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 
 
-def dropout(x: Tensor, p: float, *, seed: int, step: int) -> Tensor:
+def dropout(x: Tensor, p: float, *, seed: int, step: int, first: int = 0) -> Tensor:
     """Set each element to 0 with probability `p` and divide the others by `1 - p`.
 
     Args:
@@ -31,6 +31,7 @@ def dropout(x: Tensor, p: float, *, seed: int, step: int) -> Tensor:
         p: In [0, 1).
         seed: Which stream of numbers; give each place of a model its own.
         step: Which element of the stream; a new one for each call in training.
+        first: The place of the first element, where x is a part of something larger.
 
     Raises:
         ConfigError: A probability outside [0, 1).
@@ -41,8 +42,8 @@ def dropout(x: Tensor, p: float, *, seed: int, step: int) -> Tensor:
         return x
     key = stream_key(seed, step)
     if not has_kernels(x):
-        return reference.dropout(x, p, keep=keep_mask(x.numel(), p, key).view(x.shape))
-    return apply(_Dropout, x, p, key)
+        return reference.dropout(x, p, keep=keep_mask(x.numel(), p, key, first).view(x.shape))
+    return apply(_Dropout, x, p, key, first)
 
 
 def stream_key(seed: int, step: int) -> int:
@@ -50,9 +51,9 @@ def stream_key(seed: int, step: int) -> int:
     return _splitmix((_splitmix(seed & _MASK) + step) & _MASK)
 
 
-def keep_mask(count: int, p: float, key: int) -> Tensor:  # (count,) bool
-    """Which of the first `count` elements dropout keeps."""
-    return apply(_Dropout, torch.ones(count), p, key) != 0
+def keep_mask(count: int, p: float, key: int, first: int = 0) -> Tensor:  # (count,) bool
+    """Which of `count` elements from the first on dropout keeps."""
+    return apply(_Dropout, torch.ones(count), p, key, first) != 0
 
 
 def _splitmix(value: int) -> int:
@@ -64,38 +65,52 @@ def _splitmix(value: int) -> int:
 
 class _Dropout(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, p: float, key: int) -> Tensor:
-        ctx.p, ctx.key = p, key
-        return _masked(x, p, key)
+    def forward(ctx: Any, x: Tensor, p: float, key: int, first: int) -> Tensor:
+        ctx.p, ctx.key, ctx.first = p, key, first
+        return _masked(x, p, key, first)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        return _masked(gradient, ctx.p, ctx.key), None, None
+        return _masked(gradient, ctx.p, ctx.key, ctx.first), None, None, None
 
 
-def _masked(x: Tensor, p: float, key: int) -> Tensor:
-    y = empty_aligned(x, x.numel())
+def _masked(x: Tensor, p: float, key: int, first: int) -> Tensor:
+    """Blocks lie where those of the larger whole do; the part begins anywhere in its first one."""
+    skipped = first % _BLOCK
+    y = empty_aligned(x, skipped + x.numel())
     values, out = array(x).reshape(-1), array(y)
+    if skipped:
+        values = np.concatenate([np.zeros(skipped, dtype=values.dtype), values])
     scale = values.dtype.type(1 / (1 - p))
     threshold = np.uint32(min(round(p * 2**32), 2**32 - 1))
     parallel_rows(
-        lambda low, high: _drop(values, out, np.uint64(key), threshold, scale, low, high),
-        even_bounds(-(-x.numel() // _BLOCK)),
+        lambda low, high: _drop(
+            values, out, np.uint64(key), threshold, scale, first // _BLOCK, low, high
+        ),
+        even_bounds(-(-len(values) // _BLOCK)),
     )
-    return y.view(x.shape)
+    return y[skipped:].view(x.shape)
 
 
 @kernel
 def _drop(
-    x: Array, y: Array, key: np.uint64, threshold: np.uint32, scale: float, low: int, high: int
+    x: Array,
+    y: Array,
+    key: np.uint64,
+    threshold: np.uint32,
+    scale: float,
+    before: int,
+    low: int,
+    high: int,
 ) -> None:
     zero = x.dtype.type(0)
     for block in range(low, high):
-        mixed = _mix64(key, block)
+        mixed = _mix64(key, before + block)
         first, second = np.uint32(mixed), np.uint32(mixed >> np.uint64(32))
         for k in range(block * _BLOCK, min((block + 1) * _BLOCK, len(x))):
-            bits = _mix32(np.uint32(np.uint32(k) * np.uint32(0x9E3779B1) + first), second)
+            place = np.uint32(before * _BLOCK + k)
+            bits = _mix32(np.uint32(place * np.uint32(0x9E3779B1) + first), second)
             value = x[k] * scale  # outside the choice, for otherwise the loop is not vectorised
             y[k] = value if bits >= threshold else zero
 

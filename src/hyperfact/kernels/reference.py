@@ -102,12 +102,16 @@ def dropout(x: Tensor, p: float, *, keep: Tensor) -> Tensor:
 
 
 def count_rivals(
-    scores: Tensor, targets: Tensor, offsets: Tensor, filtered: Tensor
+    scores: Tensor,
+    targets: Tensor,
+    offsets: Tensor,
+    filtered: Tensor,
+    held: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """See `ranking.count_rivals`."""
+    """See `rivals.count_rivals`."""
     rival = ~membership(scores, offsets, filtered)  # (batch, candidates)
-    rival.scatter_(1, targets[:, None], value=False)
-    score = scores.gather(1, targets[:, None])
+    rival &= torch.arange(scores.shape[1], device=scores.device) != targets[:, None]
+    score = (scores.gather(1, targets[:, None])[:, 0] if held is None else held)[:, None]
     greater, equal = (scores > score) & rival, (scores == score) & rival
     return greater.sum(dim=1), equal.sum(dim=1), scores.isfinite().all(dim=1)
 

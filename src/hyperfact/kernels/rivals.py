@@ -1,6 +1,7 @@
 """Count the rivals of each target: how many candidates score more, how many exactly the same.
 
-The target's score is read from the same matrix as its rivals', and compared in the same dtype.
+The target's score is read from the same matrix as its rivals', and compared in the same dtype; who
+holds a part of the columns only is told the scores of targets that lie in other parts.
 """
 
 from typing import NamedTuple
@@ -34,6 +35,7 @@ def count_rivals(
     offsets: Tensor,  # (batch + 1,)
     filtered: Tensor,  # (offsets[-1],)
     rows: Tensor | None = None,  # (batch,)
+    held: Tensor | None = None,  # (batch,)
 ) -> RankCounts:
     """Count the candidates that score more than, or the same as, the target of their row.
 
@@ -43,6 +45,7 @@ def count_rivals(
         offsets: Where the filtered columns of each target begin and end.
         filtered: Columns that do not compete, distinct within a row; the target may be among them.
         rows: The row of each target, where several share one; None: one target a row.
+        held: The score of each target, where the column of some is -1: in another part.
 
     Raises:
         DataError: Shapes that do not fit, or a column that does not exist.
@@ -51,16 +54,23 @@ def count_rivals(
     count = len(rows)
     check_ragged(offsets, filtered, rows=count, columns=scores.shape[1])
     ones = torch.arange(count + 1)
-    check_ragged(ones, targets, rows=count, columns=scores.shape[1])
+    here = targets if held is None else targets.clamp(min=0)  # whoever is not here is no column
+    check_ragged(ones, here, rows=count, columns=scores.shape[1] + (held is not None))
     check_ragged(ones, rows, rows=count, columns=len(scores))
+    rows, targets, offsets, filtered = (
+        t.to(scores.device).long() for t in (rows, targets, offsets, filtered)
+    )
+    if held is None:
+        held = scores.flatten().index_select(0, rows * scores.shape[1] + targets)
+    held = held.to(scores)
     if not has_kernels(scores):
-        picked = scores.index_select(0, rows.to(scores.device))
-        return RankCounts(*reference.count_rivals(picked, targets, offsets, filtered))
+        picked = scores.index_select(0, rows)
+        return RankCounts(*reference.count_rivals(picked, targets, offsets, filtered, held))
     counts = np.empty((count, 3), dtype=np.int64)
-    matrix = array(scores)
-    row, target, start, columns = (array(t.long()) for t in (rows, targets, offsets, filtered))
+    matrix, true = array(scores), array(held)
+    row, target, start, columns = (array(t) for t in (rows, targets, offsets, filtered))
     parallel_rows(
-        lambda low, high: _count(matrix, row, target, start, columns, counts, low, high),
+        lambda low, high: _count(matrix, true, row, target, start, columns, counts, low, high),
         even_bounds(count),
     )
     greater, equal, unusable = torch.from_numpy(counts).unbind(dim=1)
@@ -70,6 +80,7 @@ def count_rivals(
 @kernel
 def _count(
     scores: Array,
+    held: Array,
     rows: Array,
     targets: Array,
     offsets: Array,
@@ -80,8 +91,8 @@ def _count(
 ) -> None:
     for i in range(low, high):
         row, target = rows[i], targets[i]
-        score = scores[row, target]
-        greater, equal, unusable = 0, -1, 0  # the target equals itself
+        score = held[i]
+        greater, equal, unusable = 0, -int(target >= 0), 0  # the target equals itself
         for start in range(0, scores.shape[1], _BLOCK):
             stop = min(start + _BLOCK, scores.shape[1])
             more, same, wrong = _count_block(scores, row, start, stop, score)

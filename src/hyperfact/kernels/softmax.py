@@ -6,6 +6,7 @@ of answer a (all entities, or all but the other answers), the loss is the mean o
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,6 +46,20 @@ class _Row(NamedTuple):
     mass: float  # of exp(logit - top)
 
 
+class Part(NamedTuple):
+    """Which candidates are scored here, where several share them, and how the others are heard."""
+
+    columns: slice
+    candidates: int  # of all parts
+    widest: int  # candidates in the largest part
+    combine: Callable[[Tensor], Tensor]  # what all parts say, in their order, of what this one says
+
+    @classmethod
+    def all(cls, candidates: int) -> "Part":
+        """Everybody is here."""
+        return cls(slice(0, candidates), candidates, candidates, lambda numbers: numbers[None])
+
+
 @dataclass(frozen=True)
 class SoftmaxOptions:
     """How a query is judged.
@@ -52,10 +67,12 @@ class SoftmaxOptions:
     Attributes:
         mask_others: Leave the other answers of a query out of an answer's denominator.
         smoothing: The share of the target that all candidates divide between them, in [0, 1).
+        part: Which candidates the scores are of; None: all of them.
     """
 
     mask_others: bool = False
     smoothing: float = 0.0
+    part: Part | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.smoothing < 1:
@@ -73,6 +90,13 @@ class Targets(NamedTuple):
     def one_each(cls, answers: Tensor) -> "Targets":
         """One answer for each query."""
         return cls(torch.arange(len(answers) + 1, device=answers.device), answers)
+
+    def rows(self, part: slice) -> "Targets":
+        """Of these queries only."""
+        offsets = self.offsets[part.start : part.stop + 1]
+        first, last = int(offsets[0]), int(offsets[-1])
+        weights = None if self.weights is None else self.weights[part]
+        return Targets(offsets - first, self.answers[first:last], weights)
 
     def check(self, rows: int, columns: int) -> None:
         """Raise `DataError` where the targets do not fit (rows, columns) logits."""

@@ -171,6 +171,7 @@ class Ensemble(TransEQ):
         nn.Module.__init__(self)
         self.encoded, self.precision = models[0].encoded, "float32"
         self.unseen = self.numbers = self.evidence = None  # the members have their own
+        self.shard = None
         self.members, self.encoder = tuple(models), Members(models)
         counted = [model.evidence for model in models]
         self.decoder = Pool([m.decoder for m in models], weights, temperatures, counted)

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
 from hyperfact.models.numbers import Numbers
+from hyperfact.models.shard import Shard
 from hyperfact.models.unseen import StandIns
 
 _STAND_INS, _NUMBERS = "stand_ins.", "numbers."
@@ -22,6 +23,12 @@ class Representations:
     relations: Tensor  # (relations, dim)
     stand_ins: StandIns | None = None  # where an entity may be unseen
     numbers: Numbers | None = None  # where the decoder reads them
+    ids: Tensor | None = None  # (entities,) whose rows these are; None: of all, in order
+
+    @property
+    def device(self) -> torch.device:
+        """Where it lives, and what is scored with it."""
+        return self.entities.device
 
     def vectors(self, facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, slots, dim)
         """The vectors of all slots; in known slots a stand-in for who was never seen."""
@@ -29,6 +36,38 @@ class Representations:
         if self.stand_ins is None:
             return vectors
         return self.stand_ins.put(vectors, facts, facts.known(slots))
+
+    def of_entities(self, values: Tensor) -> Tensor:  # (entities, …)
+        """Of something that a decoder holds for each entity, what belongs to these rows."""
+        return values if self.ids is None else values.index_select(0, self.ids)
+
+    def with_rows_for(
+        self, facts: FactBatch, shard: Shard, count: int, *more: Tensor
+    ) -> tuple["Representations", FactBatch, tuple[Tensor, ...]]:
+        """As a shard reads facts: its own rows first, then those of everybody whom they name.
+
+        Args:
+            facts: The same in all shards.
+            shard: Whose rows these are.
+            count: How many entities there are in all.
+            more: Further entities that are needed, as tensors of ids.
+
+        Returns:
+            The rows, and facts and further entities with the numbers of these.
+        """
+        wanted = [facts.entities, *more]
+        flat = torch.cat([part.flatten() for part in wanted])
+        ids, place = torch.unique(flat, return_inverse=True)
+        own, table = shard.rows(count), self.entities
+        numbers = (len(table) + place).split([part.numel() for part in wanted])
+        entities, *others = (n.view(part.shape) for n, part in zip(numbers, wanted, strict=True))
+        who = torch.cat([torch.arange(own.start, own.stop, device=ids.device), ids])
+        stand_ins = self.stand_ins
+        if stand_ins is not None:
+            stand_ins = replace(stand_ins, unseen=stand_ins.unseen.index_select(0, who))
+        rows = torch.cat([table, shard.fetch(table, ids, count)])
+        z = Representations(rows, self.relations, stand_ins, self.numbers, who)
+        return z, replace(facts, entities=entities), tuple(others)
 
     def rows(self, order: Tensor) -> "Representations":
         """The same with other entities: those of these rows."""

@@ -6,9 +6,10 @@ h_v, h_r = ENC(G')                    the encoder; mediators share part of their
 phi(s, r, o, {(a, v)})                the decoder, from the vectors of the fact
 """
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +26,7 @@ from hyperfact.models.evidence import Evidence
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.numbers import Numbers
 from hyperfact.models.representations import Representations
+from hyperfact.models.shard import Shard
 from hyperfact.models.unseen import Unseen
 
 Precision = Literal["float32", "bfloat16", "float64"]
@@ -68,6 +70,7 @@ class TransEQ(nn.Module):
         self.encoded, self.precision = graph, precision
         self.unseen, self.numbers = unseen, numbers
         self.encoder, self.decoder, self.evidence = encoder, decoder, evidence
+        self.shard: Shard | None = None  # of which the encoder's tables hold the rows
         self.to(torch.float64 if precision == "float64" else torch.float32)
 
     @property
@@ -83,6 +86,11 @@ class TransEQ(nn.Module):
             )
         return self.encoded
 
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return next(self.parameters()).device
+
     def encode(
         self, *, keep: Tensor | None = None, generator: torch.Generator | None = None
     ) -> Representations:
@@ -92,13 +100,89 @@ class TransEQ(nn.Module):
             keep: Which edges or facts exist; None: all.  # (items,) bool
             generator: Source of what a step of training draws; None: nothing is drawn.
         """
-        step = GraphPass(keep, generator, self.decoder.coordinates(generator))
+        coordinates = self.decoder.coordinates(generator)
+        if coordinates is not None:
+            coordinates = coordinates.to(self.device)
+        shard = self.shard if self.encoder.computes_own else None
+        step = GraphPass(keep, generator, coordinates, shard)
         with self._products():
             z: Representations = self.encoder(step)
+        z = self._own_rows(z)
         if self.unseen is None:
             return replace(z, numbers=self.numbers)
-        entities, stand_ins = self.unseen.introduce(z.entities, training=self.training)
+        entities, stand_ins = self.unseen.introduce(
+            z.entities, training=self.training, shard=self.shard
+        )
         return Representations(entities, z.relations, stand_ins, self.numbers)
+
+    def divide(self, shard: Shard) -> None:
+        """Keep of the large tables the rows of a shard; the others have the rest."""
+        for name, owner, table in self._divided():
+            owner.shard = shard
+            rows = table.detach()[shard.rows(len(table))].clone()
+            setattr(owner, name.rpartition(".")[2], nn.Parameter(rows))
+        self.shard = shard
+
+    def gather(self) -> None:
+        """Have all rows again; every shard calls it."""
+        shard, counts = self.shard, self._counts()
+        if shard is None:
+            return
+        with torch.no_grad():
+            for name, owner, table in self._divided():
+                rows = shard.whole(table.detach(), counts[name]).clone()
+                owner.shard = None
+                setattr(owner, name.rpartition(".")[2], nn.Parameter(rows))
+        self.shard = None
+
+    @property
+    def divided(self) -> dict[str, int]:
+        """The names of divided parameters, each with the rows that it has in all shards."""
+        return {} if self.shard is None else {f"encoder.{n}": c for n, c in self._counts().items()}
+
+    def _divided(self) -> Iterator[tuple[str, Any, Tensor]]:
+        """Name, owner and table of each that is divided."""
+        for name in self.encoder.divided:
+            owner = self.encoder.get_submodule(name.rpartition(".")[0])
+            yield name, owner, getattr(owner, name.rpartition(".")[2])
+
+    def _counts(self) -> dict[str, int]:
+        graph = self.encoded
+        mediators = 0 if isinstance(graph, HKG) else graph.num_mediators
+        return {
+            name: mediators if name.endswith("mediators.own") else len(graph.entities)
+            for name in self.encoder.divided
+        }
+
+    def _own_rows(self, z: Representations) -> Representations:
+        """Those of the shard, of an encoder that computes all."""
+        count = len(self.encoded.entities)
+        if self.shard is None or len(z.entities) < count:
+            return z
+        return Representations(z.entities[self.shard.rows(count)], z.relations)
+
+    def reading(
+        self, facts: FactBatch, z: Representations, *more: Tensor
+    ) -> tuple[Representations, FactBatch, tuple[Tensor, ...]]:
+        """Representations and facts as decoders read them: numbered alike, on one device.
+
+        Args:
+            facts: To be scored.
+            z: Of all entities, or of those of the shard.
+            more: Further entities, as ids.
+        """
+        facts, more = facts.to(z.device), tuple(ids.to(z.device) for ids in more)
+        if self.shard is None:
+            return z, facts, more
+        return z.with_rows_for(facts, self.shard, len(self.encoded.entities), *more)
+
+    @property
+    def own_candidates(self) -> slice:
+        """The entities that are scored here, as rows of what decoders read."""
+        if self.shard is None:
+            return ALL
+        own = self.shard.rows(len(self.encoded.entities))
+        return slice(0, own.stop - own.start)
 
     def withhold(self, facts: FactBatch, generator: torch.Generator | None) -> FactBatch:
         """Facts as training asks about them: of some entities only the role is given."""
@@ -158,11 +242,14 @@ class TransEQ(nn.Module):
         z: Representations,
         *,
         answers: Targets | None = None,
+        candidates: slice = ALL,
         generator: torch.Generator | None = None,
     ) -> LinearForm | None:
         """Vectors whose products are the scores, if the decoder has such; as in `score_slot`."""
         with self._products():
-            form = self.decoder.linear_form(facts, slots, z, generator=generator)
+            form = self.decoder.linear_form(
+                facts, slots, z, candidates=candidates, generator=generator
+            )
         if form is None or self.evidence is None:
             return form
         return form._replace(added=self.evidence.added(facts, slots, answers=answers))
@@ -183,5 +270,4 @@ class TransEQ(nn.Module):
         """Matrix products in bfloat16 where asked for; sums stay in float32."""
         if self.precision != "bfloat16":
             return nullcontext()
-        device = next(self.parameters()).device.type
-        return torch.autocast(device, dtype=torch.bfloat16)
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.role_index import OBJECT, SUBJECT, VALUE, RoleIndex, role_number
+from hyperfact.models.shard import Shard
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class StandIns:
         return StandIns(vectors, torch.cat([self.unseen, self.unseen.new_zeros(1)]))
 
 
-class Unseen:
+class Unseen(nn.Module):
     """What a model does about strangers.
 
     Args:
@@ -62,13 +63,17 @@ class Unseen:
         strangers: float = 0.0,
         as_candidates: bool = True,
     ) -> None:
+        super().__init__()
         self.by_role, self.strangers, self.as_candidates = by_role, strangers, as_candidates
         index = RoleIndex.of(train)
         seen = np.zeros(len(train.entities), dtype=bool)
         seen[index.entities] = True
-        self.offsets = torch.from_numpy(index.offsets)
-        self.members = torch.from_numpy(index.entities)  # of each role, role after role
-        self.seen = torch.from_numpy(seen)  # (entities,)
+        self.offsets: Tensor  # (roles + 1,)
+        self.members: Tensor  # of each role, role after role
+        self.seen: Tensor  # (entities,)
+        known = {"offsets": index.offsets, "members": index.entities, "seen": seen}
+        for name, column in known.items():
+            self.register_buffer(name, torch.from_numpy(column), persistent=False)
 
     def withhold(self, facts: FactBatch, generator: torch.Generator | None) -> FactBatch:
         """For training: the same facts, of some entities only the role; None: of nobody."""
@@ -77,25 +82,44 @@ class Unseen:
         drawn = torch.rand(facts.entities.shape, generator=generator)
         return replace(facts, withheld=drawn < self.strangers)
 
-    def introduce(self, entities: Tensor, *, training: bool) -> tuple[Tensor, StandIns | None]:
-        """The table of entities (in use, strangers may have the mean of all), and stand-ins."""
+    def introduce(
+        self, entities: Tensor, *, training: bool, shard: Shard | None = None
+    ) -> tuple[Tensor, StandIns | None]:
+        """The table of entities (in use, strangers may have the mean of all), and stand-ins.
+
+        Args:
+            entities: All rows, or those of the shard.
+            training: Whether strangers are drawn; otherwise they are who they are.
+            shard: Whose rows these are.
+        """
         if training:
             if not self.strangers:
                 return entities, None
-            return entities, StandIns(self._means(entities), torch.zeros_like(self.seen))
+            return entities, StandIns(self._means(entities, shard), torch.zeros_like(self.seen))
         if bool(self.seen.all()) or not bool(self.seen.any()):
             return entities, None
-        mean = entities[self.seen].mean(dim=0)  # (dim,)
+        seen = self.seen if shard is None else self.seen[shard.rows(len(self.seen))]
+        mean = entities[seen].mean(dim=0)  # (dim,)
+        if shard is not None:
+            mean = shard.sum(entities[seen].sum(dim=0)) / self.seen.sum()
         if self.as_candidates:
-            entities = torch.where(self.seen[:, None], entities, mean)
+            entities = torch.where(seen[:, None], entities, mean)
             if not self.by_role:
                 return entities, None
         nobody = (self.offsets.diff() == 0) | (not self.by_role)
-        vectors = torch.where(nobody[:, None], mean, self._means(entities))
+        vectors = torch.where(nobody[:, None], mean, self._means(entities, shard))
         return entities, StandIns(vectors, ~self.seen)
 
-    def _means(self, entities: Tensor) -> Tensor:  # (3 * relations, dim)
-        return functional.embedding_bag(self.members, entities, self.offsets[:-1], mode="mean")
+    def _means(self, entities: Tensor, shard: Shard | None) -> Tensor:  # (3 * relations, dim)
+        """Of each role; nothing where nobody has it."""
+        if shard is None:
+            return functional.embedding_bag(self.members, entities, self.offsets[:-1], mode="mean")
+        own, sizes = shard.rows(len(self.seen)), self.offsets.diff()
+        here = (self.members >= own.start) & (self.members < own.stop)
+        role = torch.arange(len(sizes), device=sizes.device).repeat_interleave(sizes)[here]
+        vectors = functional.embedding(self.members[here] - own.start, entities)
+        sums = entities.new_zeros(len(sizes), entities.shape[1]).index_add(0, role, vectors)
+        return shard.sum(sums) / sizes.clamp(min=1)[:, None]
 
 
 def role_numbers(facts: FactBatch, relations: int) -> Tensor:  # (batch, slots)

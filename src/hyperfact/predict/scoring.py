@@ -63,6 +63,7 @@ class Scorer:
     def batch(self, facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, entities)
         """The same for a batch; ids beyond the entities may stand in known slots."""
         count = self.decoder.num_entities
+        facts, slots = facts.to(self.z.device), slots.to(self.z.device)
         with torch.no_grad(), self._products():
             none = slice(0, 0)
             form = self.decoder.linear_form(facts, slots, self.z, candidates=none)
@@ -87,6 +88,7 @@ class Scorer:
         It is filled up with zeros as `even_products` does, so that scores keep their bits.
         """
         facts, slots = batch_of([QuestionIds((BLANK_ID, 0), (0,))])
+        facts, slots = facts.to(self.z.device), slots.to(self.z.device)
         every = slice(0, self.decoder.num_entities)
         form = self.decoder.linear_form(facts, slots, self.z, candidates=every)
         assert form is not None, "the decoder has a linear form"

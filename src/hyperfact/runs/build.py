@@ -29,8 +29,10 @@ from hyperfact.models.evidence import Evidence
 from hyperfact.models.numbers import Numbers
 from hyperfact.models.transeq import Precision, TransEQ
 from hyperfact.models.unseen import Unseen
+from hyperfact.runs.device import device_of
 from hyperfact.runs.extensions import TABLES
 from hyperfact.system.memory import keep_freed_memory
+from hyperfact.training.distributed import team
 from hyperfact.training.events import Event, Hold
 from hyperfact.training.objectives import make_objective
 from hyperfact.training.trainer import Trainer
@@ -137,6 +139,9 @@ def encoder_graph(config: ExperimentConfig, train: HKG) -> KG | HKG:
 
 def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> TransEQ:
     """A new model of these facts."""
+    device = device_of(config.training.device, precision=config.training.precision)
+    if config.evidence.order and device.type != "cpu":
+        raise ConfigError("evidence.order counts on the processor: training.device = 'cpu'")
     graph, dim = encoder_graph(config, train), config.training.dim
     encoder = member(TABLES["encoder"], "encoder", config.encoder.name)(
         graph,
@@ -152,7 +157,7 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
         unseen=unseen_of(config, train),
         numbers=numbers_of(config, train),
         evidence=evidence_of(config, train),
-    )
+    ).to(device)
 
 
 def build_decoder(
@@ -199,6 +204,17 @@ def number_roles_of(config: ExperimentConfig, train: HKG) -> NumberRoles | None:
     return NumberRoles.of(train) or None
 
 
+def _refuse_divided(model: TransEQ) -> None:
+    """Counts and numbers belong to entities of all processes, and are not divided.
+
+    Raises:
+        ConfigError: Says which setting.
+    """
+    for part, setting in ((model.evidence, "evidence.order"), (model.numbers, "decoder.numbers")):
+        if part is not None:
+            raise ConfigError(f"{setting} needs one process; train without --processes")
+
+
 def evidence_of(config: ExperimentConfig, train: HKG) -> Evidence | None:
     """What the configuration counts in the training facts."""
     return Evidence(train, config.evidence) if config.evidence.order else None
@@ -207,9 +223,11 @@ def evidence_of(config: ExperimentConfig, train: HKG) -> Evidence | None:
 def precision_of(config: ExperimentConfig) -> Precision:
     """The precision that `auto` means on this machine."""
     wanted = config.training.precision
-    if wanted == "auto":
-        return "bfloat16" if has_fast_bfloat16() else "float32"
-    return wanted
+    if wanted != "auto":
+        return wanted
+    if device_of(config.training.device).type == "cuda":
+        return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
+    return "bfloat16" if has_fast_bfloat16() else "float32"
 
 
 def policy_of(config: ExperimentConfig, split: str = "test") -> Policy:
@@ -263,6 +281,10 @@ def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     train = training_facts(config, splits)
     generator = torch.Generator().manual_seed(config.training.seed)
     model = build(config, train, generator)
+    together = team()
+    if together is not None:
+        _refuse_divided(model)
+        model.divide(together.shard)
     values = model.decoder.fills_values(model.decoder.settings)
     numbers = number_roles_of(config, train)
     trainer = Trainer(

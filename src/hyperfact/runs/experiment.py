@@ -16,11 +16,13 @@ from hyperfact.runs import artifacts
 from hyperfact.runs.build import Setup, load_data, meanings, resolve, set_up
 from hyperfact.runs.provenance import deciding, refuse_other
 from hyperfact.runs.record import Directory, Record, noting_failure
-from hyperfact.runs.run import Run, evaluate_split
+from hyperfact.runs.run import Run, evaluate_split, open_run
 from hyperfact.runs.sizes import refuse_impossible
 from hyperfact.system.lock import RunLock
+from hyperfact.system.members import restarts
 from hyperfact.system.memory import machine_memory
 from hyperfact.training.checkpoints import Checkpoint, Checkpoints
+from hyperfact.training.distributed import Team, team
 from hyperfact.training.events import Event, Hold, Interruption, Watch
 
 logger = logging.getLogger("hyperfact")
@@ -52,6 +54,16 @@ def run(
     refuse_impossible(config, splits.train, machine_memory())
     if out is None:
         return train_and_test(set_up(config, splits), watch=watch, hold=hold)
+    together = team()
+    if together is not None and _was_begun(out, together):
+        if (out / artifacts.MANIFEST).exists():
+            return open_run(out, splits=splits)
+        return resume(out, splits=splits, watch=watch, hold=hold)
+    if together is not None and not together.is_first:
+        together.wait()  # for the directory
+        setup = set_up(config, splits)
+        follower = Directory(None, Checkpoints(out), setup, hold)
+        return train_and_test(setup, record=follower, watch=watch, hold=hold)
     writer = artifacts.RunWriter(out)
     with RunLock(out):
         writer.refuse_used()
@@ -61,9 +73,17 @@ def run(
             writer.text(artifacts.CONFIG, config.to_toml(comments=meanings(config)))
             if splits.label_texts:
                 writer.lines(artifacts.LABELS, label_lines(splits.label_texts))
+            if together is not None:
+                together.wait()
             directory = Directory(writer, checkpoints, setup, hold)
             directory.begin()
             return train_and_test(setup, record=directory, watch=watch, hold=hold)
+
+
+def _was_begun(out: Path, together: Team) -> bool:
+    """Whether torchrun has started processes again that had begun this run before."""
+    is_again = together.most(restarts()) > 0
+    return bool(together.agree(is_again and (out / artifacts.CONFIG).is_file()))
 
 
 def resume(
@@ -96,14 +116,20 @@ def resume(
         )
     if not path.is_dir():
         raise UserError(f"{path}: no such run directory")
-    with RunLock(path):
-        checkpoints = Checkpoints(path)
-        _refuse_lost(checkpoints, path)
-        writer = artifacts.RunWriter.reopen(path)
+    together, checkpoints = team(), Checkpoints(path)
+    is_follower = together is not None and not together.is_first
+    with nullcontext() if is_follower else RunLock(path):
+        writer = None
+        if not is_follower:
+            _refuse_lost(checkpoints, path)
+            writer = artifacts.RunWriter.reopen(path)
+            checkpoints.clean()
+        if together is not None:
+            together.wait()  # for the lock, and for what it tidies up
         config = resolve(artifacts.read_config(path)).with_data_dir(data_dir)
         stored = _last(checkpoints, config, path)
         splits = splits if splits is not None else load_data(config)
-        with noting_failure(writer, checkpoints):
+        with nullcontext() if writer is None else noting_failure(writer, checkpoints):
             setup = set_up(config, splits)
             directory = Directory(writer, checkpoints, setup, hold)
             directory.begin(stored, any_version=any_version)
@@ -120,7 +146,8 @@ def train_and_test(
             record.note(event)
             watch(event)
     except Interruption:
-        record.save()
+        if team() is None:  # others may be elsewhere; they have the last checkpoint in common
+            record.save()
         raise
     trainer.choose_best()
     result = Run(setup.config, splits, setup.model, trainer.log)
@@ -129,6 +156,7 @@ def train_and_test(
     for name in judged:
         alone = name != judged[-1]
         result.results[name] = evaluate_split(result, name, known=setup.known, alone=alone)
+    setup.model.gather()
     record.finish(result)
     return result
 
@@ -144,7 +172,6 @@ def threads_of(path: Path) -> int | None:
 
 def _last(checkpoints: Checkpoints, config: ExperimentConfig, path: Path) -> Checkpoint | None:
     """Where the run was; its settings are compared before the data is loaded, which they decide."""
-    checkpoints.clean()
     if not checkpoints.numbers():
         logger.warning("%s: no checkpoint was written; training begins anew", path)
         return None
@@ -162,7 +189,7 @@ def _refuse_lost(checkpoints: Checkpoints, path: Path) -> None:
     if checkpoints.numbers() or artifacts.read_failure(path).get("checkpoints") == 0:
         return
     log, tensors = path / artifacts.LOG, checkpoints.folder.glob("*.safetensors")
-    is_cut_early = all(file.stem == "000001" for file in tensors)
+    is_cut_early = all(file.name.startswith("000001.") for file in tensors)
     if is_cut_early and not (log.is_file() and log.stat().st_size):
         return
     raise CheckpointError(

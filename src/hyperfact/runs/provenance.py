@@ -36,10 +36,10 @@ def processor() -> str:
 
 
 def deciding(config: ExperimentConfig, *, exclude_defaults: bool = False) -> dict[str, Any]:
-    """The settings that decide numbers, not where data lies and when a state is stored."""
+    """The settings that decide numbers, not where data is, what computes, when it is stored."""
     dump = config.model_dump(
         mode="json",
-        exclude={"data": {"data_dir"}, "checkpoint": True},
+        exclude={"data": {"data_dir"}, "training": {"device"}, "checkpoint": True},
         exclude_defaults=exclude_defaults,
     )
     objective = dump.get("objective", {})

@@ -7,6 +7,7 @@ that belong together.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from typing import Any
 
 import torch
 
@@ -18,6 +19,7 @@ from hyperfact.runs.provenance import passport, refuse_other
 from hyperfact.runs.run import Run, save
 from hyperfact.system.clock import seconds
 from hyperfact.training.checkpoints import Checkpoint, Checkpoints, Schedule
+from hyperfact.training.distributed import team
 from hyperfact.training.events import Epoch, Event, Hold
 
 _FIRST_SAVE = 0.01, 1 / 200e6  # seconds, and seconds a byte: a guess until one is measured
@@ -40,16 +42,20 @@ class Directory(Record):
     """The directory of one run.
 
     Args:
-        writer: Of the directory, as its only writer.
+        writer: Of the directory, as its only writer; None in a process that is not the first.
         checkpoints: Of the directory too; they know which of them were found damaged.
         setup: Whose state.
         hold: Keeps signals waiting while files are written.
     """
 
     def __init__(
-        self, writer: artifacts.RunWriter, checkpoints: Checkpoints, setup: Setup, hold: Hold
+        self,
+        writer: artifacts.RunWriter | None,
+        checkpoints: Checkpoints,
+        setup: Setup,
+        hold: Hold,
     ) -> None:
-        self.writer, self.checkpoints = writer, checkpoints
+        self.writer, self.checkpoints, self.team = writer, checkpoints, team()
         self.trainer, self.hold = setup.trainer, hold
         self.settings = setup.config.checkpoint
         self.passport = passport(setup.config, setup.splits, setup.train, setup.model)
@@ -71,10 +77,13 @@ class Directory(Record):
         """
         if stored is not None:
             ignore = ("versions", "threads") if any_version else ()
+            if self.team is not None or "processes" in stored.state:
+                ignore = (*ignore, "threads")  # their number is free, and so is that of threads
             then = stored.state.get("passport")
-            refuse_other(self.passport, then, self.writer.path, ignore=ignore)
+            refuse_other(self.passport, then, self.checkpoints.folder.parent, ignore=ignore)
             self._take_up(stored)
-        self.writer.rewrite_log(asdict(epoch) for epoch in self.trainer.log)
+        if self.writer is not None:
+            self.writer.rewrite_log(asdict(epoch) for epoch in self.trainer.log)
 
     def _take_up(self, stored: Checkpoint) -> None:
         try:
@@ -87,9 +96,12 @@ class Directory(Record):
 
     def note(self, event: Event) -> None:
         """Write a line for an epoch, and a checkpoint if it is time."""
-        if isinstance(event, Epoch):
+        if isinstance(event, Epoch) and self.writer is not None:
             self.writer.log(asdict(event))
-        if self.schedule.is_due(ends_epoch=isinstance(event, Epoch)):
+        due = self.schedule.is_due(ends_epoch=isinstance(event, Epoch))
+        if self.team is not None:
+            due = self.team.agree(due)
+        if due:
             self.save()
 
     def save(self) -> None:
@@ -106,12 +118,18 @@ class Directory(Record):
             start = seconds()
             check_weights(trainer.model)
             state, tensors = trainer.state()
-            self.checkpoints.save({"passport": self.passport, "fit": state}, tensors)
+            whole: dict[str, Any] = {"passport": self.passport, "fit": state}
+            if self.team is not None:
+                whole["processes"] = self.team.size
+            divided = trainer.divided.keys() & tensors.keys()
+            self.checkpoints.save(whole, tensors, divided=divided)
             self.schedule.note(seconds() - start)
             self._saved = place
 
     def finish(self, result: Run) -> None:
         """Write the results, then let the checkpoints go."""
+        if self.writer is None:
+            return
         with self.hold():
             save(result, self.writer)
             if not self.settings.keep:

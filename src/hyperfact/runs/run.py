@@ -12,7 +12,7 @@ from hyperfact import __version__
 from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation import Background, Evaluation, Policy, asked_facts, evaluating
 from hyperfact.evaluation.baseline import NAME, most_frequent
-from hyperfact.evaluation.evaluator import SLOTS, rank_with, scorer_of
+from hyperfact.evaluation.evaluator import SLOTS, rank_with, scorer_of, shared_limits
 from hyperfact.evaluation.number_errors import NumberErrors, number_errors
 from hyperfact.evaluation.policy import Given
 from hyperfact.graph.hkg import HKG, Splits
@@ -91,7 +91,8 @@ def evaluate_split(
     """
     facts = asked_facts(run.splits, split)
     known = known or background_of(run)
-    policy, limits = policy or policy_of(run.config, split), limits_of(run.config)
+    policy, alone_limits = policy or policy_of(run.config, split), limits_of(run.config)
+    limits = shared_limits(run.model, alone_limits)
     with evaluating(run.model):
         score = scorer_of(run.model, run.model.encode())
         found = rank_with(score, facts, known, policy=policy, limits=limits)
@@ -105,7 +106,7 @@ def evaluate_split(
                 ranked = rank_with(score, facts, known, policy=partial, limits=limits)
                 beside[label] = ranked.metrics
         counted = most_frequent(known.training_facts)
-        baseline = rank_with(counted, facts, known, policy=policy, limits=limits)
+        baseline = rank_with(counted, facts, known, policy=policy, limits=alone_limits)
         beside[f"baseline: {NAME}"] = baseline.metrics
         return replace(found, beside=beside)
 
@@ -205,17 +206,26 @@ def about_graph(model: TransEQ) -> dict[str, Any]:
     }
 
 
-def open_run(path: Path, *, splits: Splits | None = None, data_dir: Path | None = None) -> Run:
+def open_run(
+    path: Path,
+    *,
+    splits: Splits | None = None,
+    data_dir: Path | None = None,
+    device: str | None = None,
+) -> Run:
     """A stored run with its model ready; the data must be what it was trained on.
 
     Args:
         path: The run directory.
         splits: The data, if it is loaded already.
         data_dir: Where benchmarks lie, if not where they lay then.
+        device: Where to compute; by default what this machine has, not what trained it.
     """
     stored = artifacts.read_run(path)
     refuse_missing(stored.manifest.get("extensions"), path)
     config = ExperimentConfig.from_toml(stored.config).with_data_dir(data_dir)
+    here = config.training.model_copy(update={"device": device or "auto"})
+    config = config.model_copy(update={"training": here})
     splits = splits if splits is not None else load_data(config)
     artifacts.check_facts(stored, splits)
     return Run(config, splits.with_labels(stored.labels), model_of(stored, config, splits))

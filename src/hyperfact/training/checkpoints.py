@@ -2,32 +2,35 @@
 
 A generation is two files, `000007.safetensors` with every tensor and `000007.json` with everything
 else, among it the SHA-256 of the tensors and its own. The JSON is written last and removed first:
-a generation exists when its JSON does. The generation before stays until a newer one is safe.
+a generation exists when its JSON does. The generation before stays until a newer one is safe. In a
+team each process writes the rows that it owns to a file of its own, which the JSON names.
 """
 
 import hashlib
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load as tensors_of
-from safetensors.torch import save as bytes_of
 from torch import Tensor
 
 from hyperfact.errors import CheckpointError, DataError, StorageError
 from hyperfact.system.clock import seconds as clock_seconds
 from hyperfact.system.reading import parse_json, read_checked, read_inside
 from hyperfact.system.writing import remove_leftovers, sync_folder, write_atomically
+from hyperfact.training.distributed import team
+from hyperfact.training.pieces import TENSOR_LIMIT, read_pieces, tensor_bytes, write_pieces
 
 FOLDER = "checkpoints"
 FORMAT = 1
+_IN_PIECES = 2  # the format where each process of a team has written its own rows
 _GENERATIONS = 2
-_JSON_LIMIT, _TENSOR_LIMIT = 2**28, 2**40
+_JSON_LIMIT = 2**28
 _NAME = re.compile(r"(\d{6,})\.json")
 _log = logging.getLogger(__name__)
 
@@ -66,11 +69,23 @@ class Checkpoints:
         remove_leftovers(self.folder)
         numbers = set(self.numbers())
         for path in self.folder.glob("*.safetensors"):
-            if path.stem.isdecimal() and int(path.stem) not in numbers:
+            stem = path.name.partition(".")[0]
+            if stem.isdecimal() and int(stem) not in numbers:
                 path.unlink()
 
-    def save(self, state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> int:
-        """Write a new generation, then forget the oldest.
+    def save(
+        self,
+        state: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+        *,
+        divided: Collection[str] = (),
+    ) -> int:
+        """Write a new generation, then forget the oldest; every process of a team calls it.
+
+        Args:
+            state: What JSON holds.
+            tensors: All others.
+            divided: Names of those of which each shard of a team has its own rows.
 
         Returns:
             The bytes written.
@@ -79,21 +94,38 @@ class Checkpoints:
             StorageError: It could not be written; the generations before are untouched.
         """
         number = max(self.numbers(), default=0) + 1
-        content = bytes_of({name: t.detach().contiguous() for name, t in tensors.items()})
-        name = f"{number:06}.safetensors"
+        stated: dict[str, Any] = {"format": FORMAT, "number": number, "state": dict(state)}
+        together = team()
         try:
-            if not self.folder.is_dir():
-                self.folder.mkdir()
-                sync_folder(self.folder.parent)  # a folder whose name is lost is lost with all
-            digest = write_atomically(self.folder / name, content)
-            entry = {"sha256": digest, "bytes": len(content)}
-            text = _document(
-                {"format": FORMAT, "number": number, "tensors": entry, "state": dict(state)}
-            )
-            write_atomically(self.folder / f"{number:06}.json", text)
-            self._forget_old()
+            if together is None or together.is_first:
+                self._make_folder()
+            if together is not None:
+                stated["number"] = number = together.agree(number)
+                some = {name: tensors[name] for name in divided}
+                pieces = write_pieces(self.folder, f"{number:06}", some, together)
+                stated |= {"format": _IN_PIECES, "pieces": pieces, "divided": sorted(divided)}
+            written = 0
+            if together is None or together.is_first:
+                written = self._write(stated, tensors)
         except OSError as error:
             raise StorageError(f"{self.folder}: {error.strerror or error}") from error
+        if together is not None:
+            together.wait()
+        return written
+
+    def _make_folder(self) -> None:
+        if not self.folder.is_dir():
+            self.folder.mkdir()
+            sync_folder(self.folder.parent)  # a folder whose name is lost is lost with all
+
+    def _write(self, stated: dict[str, Any], tensors: Mapping[str, Tensor]) -> int:
+        """The tensors, then the document that says that they are all there."""
+        name = f"{stated['number']:06}"
+        content = tensor_bytes(tensors)
+        digest = write_atomically(self.folder / f"{name}.safetensors", content)
+        text = _document({**stated, "tensors": {"sha256": digest, "bytes": len(content)}})
+        write_atomically(self.folder / f"{name}.json", text)
+        self._forget_old()
         return len(content) + len(text)
 
     def _forget_old(self) -> None:
@@ -101,7 +133,8 @@ class Checkpoints:
         old = [*good[:-_GENERATIONS], *self._bad]
         for number in old:
             (self.folder / f"{number:06}.json").unlink(missing_ok=True)
-            (self.folder / f"{number:06}.safetensors").unlink(missing_ok=True)
+            for path in self.folder.glob(f"{number:06}.*safetensors"):
+                path.unlink(missing_ok=True)
         self._bad.clear()
         if old:
             sync_folder(self.folder)
@@ -130,14 +163,17 @@ class Checkpoints:
         stated = {key: value for key, value in document.items() if key != "sha256"}
         if not _is_document(stated, content) or stated.get("number") != number:
             raise DataError(f"{path}: damaged; its SHA-256 is not the one stated")
-        if stated.get("format") != FORMAT:
+        if stated.get("format") not in (FORMAT, _IN_PIECES):
             raise DataError(f"{path}: format {stated.get('format')!r}, expected {FORMAT}")
         name, state = f"{number:06}.safetensors", stated.get("state")
-        tensors = read_checked(self.folder, name, stated.get("tensors"), limit=_TENSOR_LIMIT)
+        tensors = read_checked(self.folder, name, stated.get("tensors"), limit=TENSOR_LIMIT)
         if not isinstance(state, dict):
             raise DataError(f"{path}: holds no state")
         try:
-            return Checkpoint(number, state, tensors_of(tensors))
+            found = tensors_of(tensors)
+            if stated["format"] == _IN_PIECES:
+                found |= read_pieces(self.folder, found, stated)
+            return Checkpoint(number, state, found)
         except SafetensorError as error:
             raise DataError(f"{self.folder / name}: not a safetensors file: {error}") from error
 

@@ -37,11 +37,12 @@ class JointSoftmax(Objective):
         rows, arity = places_of(self._offsets, items), self.graph.arity[items]
         score = self._sampled if self.settings.negatives else self._all
         true, rivals = score(model, rows, z, generator)  # (rows,), (rows,)
-        exists = torch.from_numpy(np.arange(arity.max(initial=1)) < arity[:, None])
+        exists = torch.from_numpy(np.arange(arity.max(initial=1)) < arity[:, None]).to(z.device)
         masses = rivals.new_full(exists.shape, _NOTHING).masked_scatter(exists, rivals)
         sums = true.new_zeros(exists.shape).masked_scatter(exists, true).sum(dim=1)
         phi = sums / torch.from_numpy(arity).to(true)  # (items,)
-        return (torch.logsumexp(torch.cat([phi[:, None], masses], dim=1), dim=1) - phi).sum()
+        losses = torch.logsumexp(torch.cat([phi[:, None], masses], dim=1), dim=1) - phi
+        return (losses if model.shard is None else losses[model.shard.turn(len(losses))]).sum()
 
     def _sampled(
         self, model: TransEQ, rows: Array, z: Representations, generator: torch.Generator | None
@@ -56,7 +57,8 @@ class JointSoftmax(Objective):
         """The same for every other entity; as many scores exist at once as slots and entities."""
         facts, slots = self._slots.batch(rows)
         targets = Targets.one_each(facts.answers(slots))
-        facts, answers = model.withhold(facts, generator), targets.answers[:, None]
+        facts, slots = model.withhold(facts, generator).to(z.device), slots.to(z.device)
+        answers = targets.answers[:, None].to(z.device)
         scores = model.score_slot(facts, slots, z, answers=targets, generator=generator)
         rivals = scores.scatter(1, answers, _NOTHING)  # (rows, entities)
         return scores.gather(1, answers)[:, 0], torch.logsumexp(rivals, dim=1)

@@ -18,11 +18,11 @@ from hyperfact.graph.hkg import HKG
 from hyperfact.graph.partial import AgreeingAnswers, PartialQueries
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import Array, find, owners_of, places_of
-from hyperfact.kernels.cross_entropy import softmax_cross_entropy
-from hyperfact.kernels.reference import softmax_loss
-from hyperfact.kernels.softmax import SoftmaxOptions, Targets
-from hyperfact.models.decoders.decoder import LinearForm
+from hyperfact.kernels.cross_entropy import scores_cross_entropy, softmax_cross_entropy
+from hyperfact.kernels.softmax import Part, SoftmaxOptions, Targets
+from hyperfact.models.decoders.decoder import ALL, LinearForm
 from hyperfact.models.representations import Representations, rows_of
+from hyperfact.models.shard import Shard
 from hyperfact.models.transeq import TransEQ
 
 _ROUNDS = 64  # of redrawing negatives; a query answered by nearly all entities may keep some
@@ -109,20 +109,26 @@ class AllEntities(Objective):
     ) -> Tensor:
         """The summed loss of these queries."""
         facts, slots, targets = self.ask(items, generator)
-        facts = model.withhold(facts, generator)
-        options = SoftmaxOptions(
-            mask_others=self.settings.mask_others, smoothing=self.settings.label_smoothing
+        z, facts, _ = model.reading(model.withhold(facts, generator), z)
+        slots, here = slots.to(z.device), model.own_candidates
+        form = model.linear_form(
+            facts, slots, z, candidates=here, answers=targets, generator=generator
         )
-        form = model.linear_form(facts, slots, z, answers=targets, generator=generator)
         if form is not None and self.settings.share < 1.0 and generator is not None:
             form, targets = sampled(form, targets, self.settings.share, generator)
+        options, part = self._options(model), ALL
+        if model.shard is not None:
+            part = model.shard.part(len(slots))
+            targets = targets.rows(part)
         if form is None:
             if self.settings.share < 1.0:
                 raise ConfigError("objective.share needs a decoder whose scores are linear")
-            scores = model.score_slot(facts, slots, z, answers=targets, generator=generator)
-            return softmax_loss(scores, targets, options).sum()
-        return softmax_cross_entropy(
-            form.queries.to(z.entities.dtype),
+            scores = model.score_slot(
+                facts, slots, z, candidates=here, answers=targets, generator=generator
+            )
+            return counted_once(scores_cross_entropy(scores[part], targets, options), model.shard)
+        loss = softmax_cross_entropy(
+            form.queries[part].to(z.entities.dtype),
             form.table.to(z.entities.dtype),
             targets=targets,
             bias=form.bias,
@@ -130,6 +136,15 @@ class AllEntities(Objective):
             options=options,
             dtype=torch.bfloat16 if model.precision == "bfloat16" else None,
         )
+        return counted_once(loss, model.shard)
+
+    def _options(self, model: TransEQ) -> SoftmaxOptions:
+        """How a query is judged, and which candidates are scored here."""
+        shard, count, part = model.shard, len(self.graph.entities), None
+        if shard is not None:
+            part = Part(shard.rows(count), count, min(shard.step(count), count), shard.combine)
+        settings = self.settings
+        return SoftmaxOptions(settings.mask_others, settings.label_smoothing, part)
 
     def ask(
         self, items: Array, generator: torch.Generator | None
@@ -159,6 +174,14 @@ class AllEntities(Objective):
         return np.unique(self._facts[places_of(self._offsets, self._keys[items])])
 
 
+def counted_once(loss: Tensor, shard: Shard | None) -> Tensor:
+    """A loss that all shards know, as a share of it: the sum over them is the loss.
+
+    Its gradient stays whole, for each shard has that of its own rows.
+    """
+    return loss if shard is None else loss - loss.detach() * (1 - 1 / shard.size)
+
+
 def sampled(
     form: LinearForm, targets: Targets, share: float, generator: torch.Generator
 ) -> tuple[LinearForm, Targets]:
@@ -174,12 +197,11 @@ def sampled(
     chosen[targets.answers], bias[targets.answers] = True, 0.0
     kept = chosen.nonzero()[:, 0]
     place = torch.cumsum(chosen, dim=0) - 1
-    own = 0.0 if form.bias is None else form.bias.index_select(0, kept)
+    bias, here = bias.index_select(0, kept).to(form.table.device), kept.to(form.table.device)
+    own = 0.0 if form.bias is None else form.bias.index_select(0, here)
     added = None if form.added is None else form.added.only(kept)
     return (
-        form._replace(
-            table=rows_of(form.table, kept), bias=bias.index_select(0, kept) + own, added=added
-        ),
+        form._replace(table=rows_of(form.table, here), bias=bias + own, added=added),
         targets._replace(answers=place.index_select(0, targets.answers)),
     )
 
@@ -207,6 +229,8 @@ class SampledNegatives(Objective):
     ) -> Tensor:
         """The summed loss of these (fact, slot) pairs."""
         scores = self.scores(model, items, z, generator)
+        if model.shard is not None:
+            scores = scores[model.shard.turn(len(scores))]
         losses = torch.logsumexp(scores, dim=1) - scores[:, 0]
         if self.settings.label_smoothing:
             live = ~torch.isneginf(scores)
@@ -225,8 +249,12 @@ class SampledNegatives(Objective):
         negatives, usable = self.draw(items, generator, asked)  # (items, k), (items, k)
         answers = torch.from_numpy(self.queries.answer[items].astype(np.int64))
         candidates = torch.cat([answers[:, None], negatives], dim=1)  # (items, 1 + k)
-        scores = model.score_candidates(facts, slots, z, candidates=candidates, generator=generator)
-        return torch.cat([scores[:, :1], scores[:, 1:].masked_fill(~usable, float("-inf"))], 1)
+        z, facts, (candidates,) = model.reading(facts, z, candidates)
+        scores = model.score_candidates(
+            facts, slots.to(z.device), z, candidates=candidates, generator=generator
+        )
+        unusable = ~usable.to(z.device)
+        return torch.cat([scores[:, :1], scores[:, 1:].masked_fill(unusable, float("-inf"))], 1)
 
     def draw(
         self,

@@ -8,11 +8,14 @@ from torch import Tensor
 from hyperfact.config import OptimizerConfig
 from hyperfact.models.transeq import TransEQ
 
+_FUSED = ("cpu", "cuda", "mps")  # devices on which one pass updates all
+
 
 def make_optimizer(model: TransEQ, settings: OptimizerConfig) -> torch.optim.Optimizer:
     """Adam or AdamW over all parameters, in one fused pass."""
     kind = torch.optim.AdamW if settings.name == "adamw" else torch.optim.Adam
-    return kind(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
+    fused = next(model.parameters()).device.type in _FUSED
+    return kind(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=fused)
 
 
 def learning_rate(settings: OptimizerConfig, epochs: float) -> float:
@@ -23,8 +26,13 @@ def learning_rate(settings: OptimizerConfig, epochs: float) -> float:
 
 def clip(model: TransEQ, limit: float) -> float:
     """The norm of the gradient, which is scaled down to the limit; 0: there is none."""
-    gradients = [p.grad for p in model.parameters() if p.grad is not None]
-    norm = torch.nn.utils.get_total_norm(gradients)
+    found = {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
+    if model.shard is None:
+        norm = torch.nn.utils.get_total_norm(found.values())
+    else:
+        own = [found.pop(name) for name in model.divided]
+        squares = (torch.nn.utils.get_total_norm(some).square() for some in (own, found.values()))
+        norm = (model.shard.sum(next(squares)) + next(squares)).sqrt()
     if limit:
         torch.nn.utils.clip_grads_with_norm_(model.parameters(), limit, norm)
     return float(norm)

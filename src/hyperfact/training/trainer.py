@@ -20,6 +20,7 @@ from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.system.clock import seconds
 from hyperfact.training.averaging import Average, snapshot
+from hyperfact.training.distributed import sum_gradients
 from hyperfact.training.events import Epoch, Event, Hold, Report
 from hyperfact.training.objective import Objective
 from hyperfact.training.optimizer import (
@@ -168,6 +169,7 @@ class Trainer:
             keep=keep,
             generator=self.generator,
         )
+        loss = sum_gradients(self.model, loss)
         norm = clip(self.model, self.settings.clip_norm)
         report = Report(self.epoch, self.step + 1, self.steps, len(items), loss, rate, norm)
         check_finite(report)
@@ -225,9 +227,21 @@ class Trainer:
         numbers = {"trainer": place, "open": asdict(self.sums), "epochs": log}
         return {**numbers, "elapsed": self.elapsed}, tensors
 
+    @property
+    def divided(self) -> dict[str, int]:
+        """Names of tensors of the state of which this process has a part; rows in all processes."""
+        found, numbers = self.model.divided, range(len(list(self.model.parameters())))
+        names = {n: p for p, (n, _) in zip(numbers, self.model.named_parameters(), strict=True)}
+        kinds = ["model.{0}", "best.{0}", "average.{0}"]
+        kinds += ["optimizer.{1}.exp_avg", "optimizer.{1}.exp_avg_sq"]
+        return {kind.format(n, names[n]): rows for n, rows in found.items() for kind in kinds}
+
     def restore(self, state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-        """Take up a state; nothing of it is shared afterwards."""
-        place = state["trainer"]
+        """Take up a state of any number of processes; nothing of it is shared afterwards."""
+        shard, place = self.model.shard, state["trainer"]
+        if shard is not None:
+            own = {n: t[shard.rows(len(t))] for n, t in tensors.items() if n in self.divided}
+            tensors = {**tensors, **own}
         self.epoch, self.step, self.sums = place["epoch"], place["step"], Sums(**state["open"])
         self.log = [Epoch(**row) for row in state["epochs"]]
         self._start = seconds() - state["elapsed"]
@@ -269,6 +283,8 @@ def accumulate(
     generator: torch.Generator | None,
 ) -> float:
     """Add the gradient of the mean loss of these items; returns the loss.
+
+    Where the model is divided, both are this process's share.
 
     The decoder runs in micro-batches against a detached copy of the representations, whose
     gradients add up; then the encoder's backward runs once. This is exact, and memory does not

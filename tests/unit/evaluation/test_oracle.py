@@ -239,7 +239,7 @@ def test_the_right_filter_passes_the_same_cases() -> None:
 def test_a_wrong_count_is_caught(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     right = count_rivals
 
-    def wrong(scores, targets, *, offsets, filtered, rows):  # type: ignore[no-untyped-def]
+    def wrong(scores, targets, *, offsets, filtered, rows, held):  # type: ignore[no-untyped-def]
         if mistake == "sentinel for filtered":  # a number that a true score can be below
             full = scores.index_select(0, rows).clone()
             owner = torch.arange(len(rows)).repeat_interleave(offsets.diff())
@@ -248,7 +248,7 @@ def test_a_wrong_count_is_caught(mistake: str, monkeypatch: pytest.MonkeyPatch) 
             full[torch.arange(len(rows)), targets] = true
             none = torch.zeros(len(rows) + 1, dtype=torch.long)
             return right(full, targets, offsets=none, filtered=filtered[:0])
-        found = right(scores, targets, offsets=offsets, filtered=filtered, rows=rows)
+        found = right(scores, targets, offsets=offsets, filtered=filtered, rows=rows, held=held)
         step = -1 if mistake == "target filtered" else 1
         return RankCounts(found.greater, (found.equal + step).clamp(min=0), found.finite)
 

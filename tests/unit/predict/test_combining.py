@@ -26,8 +26,12 @@ QUESTION = "player 3 | lives in | ? | since = 2001"
 @lru_cache
 def two() -> tuple[Path, Path]:
     """A trained run that reads the graph, and one that does not but counts facts."""
-    parts = {"encoder": {"name": "lookup"}, "decoder": {"name": "hype"}, "evidence": {"order": 2}}
-    other = untrained(league(), **parts)
+    other = untrained(
+        league(),
+        encoder={"name": "lookup"},
+        decoder={"name": "hype"},
+        evidence={"order": 2},
+    )
     return league_run(), stored(other)
 
 

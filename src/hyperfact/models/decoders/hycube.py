@@ -81,7 +81,7 @@ class HyCubE(Decoder):
     ) -> Tensor:  # (batch,)
         """The vector of the question against the entity that stands in the asked slot."""
         answers = facts.answers(slots)
-        bias = rows_of(self.entity_bias[:, None], answers)[:, 0]
+        bias = rows_of(z.of_entities(self.entity_bias)[:, None], answers)[:, 0]
         query = self._query(facts, slots, z, generator)
         return (query * rows_of(z.entities, answers)).sum(dim=1) + bias
 
@@ -96,7 +96,9 @@ class HyCubE(Decoder):
     ) -> LinearForm:
         """The vector of the question, against the entities as they are."""
         query = self._query(facts, slots, z, generator)
-        return LinearForm(query, z.entities[candidates], bias=self.entity_bias[candidates])
+        return LinearForm(
+            query, z.entities[candidates], bias=z.of_entities(self.entity_bias)[candidates]
+        )
 
     def _query(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None

@@ -77,8 +77,8 @@ class HyTransformer(ReadOut):
         noise = None
         entities = self.entity_norm(z.vectors(facts, slots))
         if generator is not None and self.settings.table_dropout:
-            ones = torch.ones_like(z.entities, requires_grad=False)
-            noise = dropout(ones, self.settings.table_dropout, generator)
+            ones = z.entities.new_ones(self.num_entities, z.entities.shape[1])
+            noise = z.of_entities(dropout(ones, self.settings.table_dropout, generator))
             entities = entities * rows_of(noise, facts.entities)
         entities = with_hole(entities, slots, self.hole)
         relations = self.relation_norm(rows_of(z.relations, facts.relations))

@@ -57,7 +57,8 @@ class ReadOut(Decoder):
         products = (query[:, None] * table).sum(dim=2)
         if self.entity_bias is None:
             return products
-        return products + rows_of(self.entity_bias[:, None], candidates)[:, :, 0]
+        bias = z.of_entities(self.entity_bias)
+        return products + rows_of(bias[:, None], candidates)[:, :, 0]
 
     def linear_form(
         self,
@@ -71,7 +72,7 @@ class ReadOut(Decoder):
         """One pass over the tokens, against the table."""
         query, noise = self.ask(facts, slots, z, generator)
         table = self.table(z.entities[candidates])
-        bias = self.entity_bias
+        bias = None if self.entity_bias is None else z.of_entities(self.entity_bias)
         return LinearForm(
             query,
             table if noise is None else table * noise[candidates],

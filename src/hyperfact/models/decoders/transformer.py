@@ -58,7 +58,7 @@ class Transformer(Decoder):
         """The read-out at the asked slot against the entity that stands there."""
         answers = facts.answers(slots)
         table = self.entity_norm(rows_of(z.entities, answers))
-        bias = rows_of(self.entity_bias[:, None], answers)[:, 0]
+        bias = rows_of(z.of_entities(self.entity_bias)[:, None], answers)[:, 0]
         products: Tensor = self._query(facts, slots, z, generator) * table
         return products.sum(dim=1) + bias
 
@@ -74,7 +74,7 @@ class Transformer(Decoder):
         """One pass over the tokens, against the normalised table."""
         table = self.entity_norm(z.entities[candidates])
         query = self._query(facts, slots, z, generator)
-        return LinearForm(query, table, bias=self.entity_bias[candidates])
+        return LinearForm(query, table, bias=z.of_entities(self.entity_bias)[candidates])
 
     def _query(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None

@@ -69,7 +69,8 @@ class TripleScorer(Decoder):
         scores = (rows_of(z.entities, candidates) @ query[:, :, None])[:, :, 0]
         if self.entity_bias is None:
             return scores
-        return scores + rows_of(self.entity_bias[:, None], candidates)[:, :, 0]
+        bias = z.of_entities(self.entity_bias)
+        return scores + rows_of(bias[:, None], candidates)[:, :, 0]
 
     def linear_form(
         self,
@@ -81,7 +82,8 @@ class TripleScorer(Decoder):
         generator: torch.Generator | None = None,
     ) -> LinearForm:
         """The query against the entities as they are."""
-        bias = None if self.entity_bias is None else self.entity_bias[candidates]
+        own = self.entity_bias
+        bias = None if own is None else z.of_entities(own)[candidates]
         return LinearForm(
             self._query(facts, slots, z, generator), z.entities[candidates], bias=bias
         )

@@ -4,7 +4,7 @@ PyTorch's sums over rows are cut into as many parts as there are threads. It was
 training step that is; a training on two threads took another way than one on a single thread.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.shard import Shard
 
 
 def batch_norm(norm: nn.BatchNorm1d, x: Tensor, step: GraphPass) -> Tensor:  # (rows, kept)
@@ -23,11 +24,12 @@ def batch_norm(norm: nn.BatchNorm1d, x: Tensor, step: GraphPass) -> Tensor:  # (
     if not norm.training:
         mean, var = step.columns(norm.running_mean), step.columns(norm.running_var)
         return functional.batch_norm(x, mean, var, weight, bias, eps=norm.eps)
-    if len(x) < 2:
+    rows = _Rows.of(x, step.shard)
+    if rows.number < 2:
         raise ValueError("batch normalisation needs more than one row to train")
-    standard, mean, var = _Standardise.apply(x, norm.eps)  # type: ignore[no-untyped-call]
+    standard, mean, var = _Standardise.apply(x, norm.eps, rows)  # type: ignore[no-untyped-call]
     with torch.no_grad():
-        unbiased = var * (len(x) / (len(x) - 1))
+        unbiased = var * (rows.number / (rows.number - 1))
         for running, new in ((norm.running_mean, mean), (norm.running_var, unbiased)):
             moved = torch.lerp(step.columns(running), new, norm.momentum)
             _put(running, moved, step.coordinates)
@@ -43,14 +45,32 @@ def _put(running: Tensor, moved: Tensor, coordinates: Tensor | None) -> None:
         running.index_copy_(0, coordinates, moved)
 
 
+class _Rows(NamedTuple):
+    """All rows that are normalised together, of which a shard may have a part."""
+
+    number: int
+    shard: Shard | None
+
+    @classmethod
+    def of(cls, x: Tensor, shard: Shard | None) -> "_Rows":
+        if shard is None:
+            return cls(len(x), None)
+        return cls(int(shard.sum(torch.tensor([len(x)], device=x.device))), shard)
+
+    def mean(self, x: Tensor) -> Tensor:  # (kept,)
+        """Over all rows."""
+        return x.mean(dim=0) if self.shard is None else self.shard.sum(x.sum(dim=0)) / self.number
+
+
 class _Standardise(torch.autograd.Function):
     """Rows with mean 0 and variance 1 in each column; sums along columns have one order."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
-        mean = x.mean(dim=0)
+    def forward(ctx: Any, x: Tensor, eps: float, rows: _Rows) -> tuple[Tensor, Tensor, Tensor]:
+        ctx.rows = rows
+        mean = rows.mean(x)
         out = x - mean  # (rows, kept)
-        var = out.square().mean(dim=0)
+        var = rows.mean(out.square())
         inverse = (var + eps).rsqrt()
         out *= inverse
         ctx.save_for_backward(out, inverse)
@@ -59,8 +79,8 @@ class _Standardise(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, slope: Tensor, *_: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, slope: Tensor, *_: Tensor) -> tuple[Tensor, None, None]:
         out, inverse = ctx.saved_tensors
-        down = slope - slope.mean(dim=0)
-        down.addcmul_(out, (slope * out).mean(dim=0), value=-1)
-        return down.mul_(inverse), None
+        down = slope - ctx.rows.mean(slope)
+        down.addcmul_(out, ctx.rows.mean(slope * out), value=-1)
+        return down.mul_(inverse), None, None

@@ -12,7 +12,7 @@ from hyperfact.graph.kg import KG
 from hyperfact.kernels.compose import compose_aggregate
 from hyperfact.kernels.compositions import COMPOSITIONS
 from hyperfact.models.encoders.encoder import Encoder, glorot, table
-from hyperfact.models.encoders.graph_view import GraphView, Normaliser, edges_of
+from hyperfact.models.encoders.graph_view import GraphView, Normaliser, Receivers, edges_of
 from hyperfact.models.encoders.layers import LayerSettings, MediatorSettings, NodeInput, Update
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
@@ -51,6 +51,7 @@ class CompGCN(Encoder):
 
     Settings = CompGCNSettings
     settings: CompGCNSettings
+    computes_own = True
     card = Card(
         title="CompGCN",
         year=2020,
@@ -79,11 +80,13 @@ class CompGCN(Encoder):
         z: Tensor = self.relations  # (2 * types, dim)
         weights = self.view.weights(step.keep)
         inner = GraphPass(step.keep, step.generator)
+        everybody = self.view.receivers(slice(0, len(h)))
         *earlier, last = cast("Iterable[CompGCNLayer]", self.layers)
         for layer in earlier:
-            h = layer(h, z, view=self.view, weights=weights, rows=len(h), step=inner)
+            h = layer(h, z, receivers=everybody, weights=weights, step=inner)
             z = layer.relate(z, inner)
-        h = last(h, z, view=self.view, weights=weights, rows=self.num_entities, step=step)
+        wanted = self.view.receivers(step.rows(self.num_entities))
+        h = last(h, z, receivers=wanted, weights=wanted.weights(weights), step=step)
         return Representations(h, last.relate(z[: self.num_relations], step))
 
 
@@ -116,20 +119,19 @@ class CompGCNLayer(nn.Module):
         h: Tensor,  # (nodes, dim)
         z: Tensor,  # (2 * types, dim)
         *,
-        view: GraphView,
+        receivers: Receivers,
         weights: tuple[Tensor, Tensor],
-        rows: int,
         step: GraphPass,
     ) -> Tensor:  # (rows, kept)
-        """New vectors of the first `rows` nodes."""
-        old = h[:rows]
+        """New vectors of the receivers."""
+        old, first = h[receivers.rows], receivers.rows.start
         phi = COMPOSITIONS[self.composition]
         w_loop, bias = phi.fold(self.loop[0], step.columns(self.w_loop))
         messages = old @ (w_loop / 3)
         if bias is not None:
             messages = messages + bias / 3
         directions = zip(
-            (view.edges, view.edges.reversed),
+            receivers.edges,
             z.chunk(2),
             weights,
             (self.w_direct, self.w_inverse),
@@ -137,14 +139,19 @@ class CompGCNLayer(nn.Module):
         )
         for edges, relations, weight, matrix in directions:
             sums = compose_aggregate(
-                h, relations, edges=edges, weights=weight, composition=self.composition, rows=rows
+                h,
+                relations,
+                edges=edges,
+                weights=weight,
+                composition=self.composition,
+                rows=receivers.count,
             )
             third = step.columns(matrix) / 3
             if step.generator is None or self.dropout == 0.0:
                 messages = torch.addmm(messages, sums, third)
             else:
-                messages = messages + step.dropout(sums @ third, self.dropout)
-        updated: Tensor = self.update(messages, old, step)
+                messages = messages + step.dropout(sums @ third, self.dropout, first=first)
+        updated: Tensor = self.update(messages, old, step, first=first)
         return updated
 
     def relate(self, z: Tensor, step: GraphPass) -> Tensor:  # (relations, kept)

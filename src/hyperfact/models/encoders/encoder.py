@@ -15,6 +15,7 @@ from hyperfact.graph.ragged import Array
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
+from hyperfact.models.shard import Shard
 
 
 class EncoderSettings(Section):
@@ -40,6 +41,10 @@ class Encoder(nn.Module, ABC):
     reads: ClassVar[Literal["kg", "facts"]] = "kg"  # what it is made for and looks at
     sees_graph: ClassVar[bool] = True  # whether vectors depend on it, beyond its sizes
     settings: Section
+    #: Tables with a row for each entity or mediator, whose owners gather them by their `shard`.
+    divided: ClassVar[tuple[str, ...]] = ("nodes.entities", "nodes.mediators.own")
+    computes_own: ClassVar[bool] = False  # whether it can compute the rows of a shard alone
+    shard: Shard | None = None
 
     def __init__(
         self, graph: KG | HKG, *, dim: int, settings: Section, generator: torch.Generator
@@ -63,7 +68,7 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def encode(self, step: GraphPass) -> Representations:
-        """Representations of all entities and relations; never of mediators.
+        """Representations of all entities (or of those of a shard) and relations, of no mediators.
 
         Args:
             step: Which edges or facts exist, where dropout comes from, which coordinates it wants.

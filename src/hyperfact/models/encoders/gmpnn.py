@@ -16,6 +16,7 @@ from hyperfact.models.encoders.layers import LayerSettings, RelationGate, Update
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
+from hyperfact.models.shard import whole
 
 Aggregation = Literal["max", "mean", "sum"]
 
@@ -53,6 +54,8 @@ class GMPNN(Encoder):
         is_expressive=True,
     )
 
+    divided = ("entities",)
+
     def prepare(self, graph: HKG, generator: torch.Generator) -> None:
         """h^0 of entities and relations, the roles, and the layers."""
         dim, scale = self.dim, self.settings.initial_scale
@@ -67,7 +70,7 @@ class GMPNN(Encoder):
 
     def encode(self, step: GraphPass) -> Representations:
         """Representations after the last layer, the only one that may leave coordinates out."""
-        h: Tensor = self.entities
+        h = whole(self.shard, self.entities, self.num_entities)
         z: Tensor = self.relations
         keep = torch.ones(len(self.index)).bool() if step.keep is None else step.keep
         inner = GraphPass(keep, step.generator)

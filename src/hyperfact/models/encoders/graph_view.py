@@ -48,11 +48,19 @@ class GraphView:
 
     def __init__(self, edges: EdgeIndex, normaliser: Normaliser) -> None:
         self.edges, self.normaliser = edges, normaliser
+        self._receivers: dict[tuple[int, int], Receivers] = {}
         self._all = self._weights(None)
 
     def weights(self, keep: Tensor | None) -> tuple[Tensor, Tensor]:  # (edges,), (edges,)
         """Weights of direct and inverse messages; an edge not kept weighs 0 and counts nowhere."""
         return self._all if keep is None else self._weights(keep)
+
+    def receivers(self, rows: slice) -> "Receivers":
+        """The nodes of a range and what they hear; made once, for a range does not change."""
+        bounds = (rows.start, rows.stop)
+        if bounds not in self._receivers:
+            self._receivers[bounds] = Receivers.of(self.edges, rows)
+        return self._receivers[bounds]
 
     def _weights(self, keep: Tensor | None) -> tuple[Tensor, Tensor]:
         received, sent = (d.double() for d in self.edges.degrees(keep))  # (nodes,)
@@ -68,6 +76,48 @@ class GraphView:
         if keep is not None:
             direct, inverse = direct * keep, inverse * keep
         return direct, inverse
+
+
+@dataclass(frozen=True)
+class Receivers:
+    """Nodes that a layer computes: the first ones, or those of a shard with the edges they hear."""
+
+    rows: slice
+    edges: tuple[EdgeIndex, EdgeIndex]  # direct, inverse; a shard numbers targets from its first
+    chosen: tuple[Tensor, Tensor] | None = None  # which edges these are; None: all
+
+    @classmethod
+    def of(cls, edges: EdgeIndex, rows: slice) -> "Receivers":
+        """Of all edges those that a row of the range receives."""
+        if rows.start == 0:
+            return cls(rows, (edges, edges.reversed))
+        direct, inverse = (_received(side, rows) for side in (edges, edges.reversed))
+        return cls(rows, (direct[0], inverse[0]), (direct[1], inverse[1]))
+
+    def weights(self, of_all: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Of these edges, from those of all."""
+        if self.chosen is None:
+            return of_all
+        direct, inverse = (w[ids] for w, ids in zip(of_all, self.chosen, strict=True))
+        return direct, inverse
+
+    @property
+    def count(self) -> int:
+        """How many rows are computed."""
+        return int(self.rows.stop - self.rows.start)
+
+
+def _received(edges: EdgeIndex, rows: slice) -> tuple[EdgeIndex, Tensor]:
+    ids = np.flatnonzero((edges.target >= rows.start) & (edges.target < rows.stop))
+    own = EdgeIndex.build(
+        edges.source[ids],
+        edges.relation[ids],
+        edges.target[ids] - rows.start,
+        num_nodes=edges.num_nodes,
+        num_relations=edges.num_relations,
+        num_targets=rows.stop - rows.start,
+    )
+    return own, torch.from_numpy(ids)
 
 
 def shares(group: Tensor, keep: Tensor | None) -> Tensor:  # (edges,)

@@ -12,6 +12,7 @@ from hyperfact.models.encoders.batch_norm import batch_norm
 from hyperfact.models.encoders.encoder import EncoderSettings, table
 from hyperfact.models.encoders.mediators import MediatorInput
 from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.shard import Shard, whole
 
 Activation = Literal["identity", "relu", "tanh"]
 
@@ -50,6 +51,8 @@ class NodeInput(nn.Module):
     ) -> None:
         super().__init__()
         scale = settings.initial_scale
+        self.num_entities = graph.num_entities
+        self.shard: Shard | None = None  # of which `entities` holds the rows
         self.entities = table(graph.num_entities, dim, scale, generator)
         self.mediators = MediatorInput(
             graph, dim=dim, alpha=settings.alpha, scale=scale, generator=generator
@@ -57,7 +60,8 @@ class NodeInput(nn.Module):
 
     def forward(self) -> Tensor:  # (nodes, dim)
         """Entities, then mediators."""
-        return torch.cat([self.entities, self.mediators()], dim=0)
+        entities = whole(self.shard, self.entities, self.num_entities)
+        return torch.cat([entities, self.mediators()], dim=0)
 
 
 class Update(nn.Module):
@@ -81,14 +85,16 @@ class Update(nn.Module):
         messages: Tensor,  # (rows, kept)
         h: Tensor,  # (rows, dim)
         step: GraphPass,
+        *,
+        first: int = 0,
     ) -> Tensor:  # (rows, kept)
-        """New vectors of the first nodes from their messages and old vectors."""
+        """New vectors of nodes from their messages and old vectors; `first` numbers the first."""
         messages = messages.to(h.dtype)  # products may come in bfloat16
         update = messages if self.norm is None else batch_norm(self.norm, messages, step)
         update = activate(update, self.activation)
         if self.gate is not None:
             update = torch.addcmul(step.columns(h), update, step.columns(self.gate))
-        return step.dropout(update, self.dropout)
+        return step.dropout(update, self.dropout, first=first)
 
 
 class RelationGate(nn.Module):

@@ -28,6 +28,7 @@ class Lookup(Encoder):
         is_expressive=True,
     )
     settings: LookupSettings
+    divided = ("entities",)
 
     def prepare(self, graph: KG, generator: torch.Generator) -> None:
         """The two tables."""
@@ -37,5 +38,5 @@ class Lookup(Encoder):
         self.relations = table(self.num_relations, self.dim, scale, generator)
 
     def encode(self, step: GraphPass) -> Representations:
-        """The tables themselves."""
+        """The tables themselves; of a divided one the own rows, for nobody else's are needed."""
         return Representations(step.columns(self.entities), step.columns(self.relations))

@@ -10,6 +10,7 @@ from torch.nn import functional
 from hyperfact.errors import DataError
 from hyperfact.graph.kg import KG
 from hyperfact.models.encoders.encoder import table
+from hyperfact.models.shard import Shard, whole
 
 
 def shared_size(alpha: float, dim: int) -> int:
@@ -43,7 +44,9 @@ class MediatorInput(nn.Module):
         self.register_buffer("psi", torch.from_numpy(index.astype(np.int64)), persistent=False)
         self.common = table(len(relations), self.shared, scale, generator)
         self.own = table(graph.num_mediators, dim - self.shared, scale, generator)
+        self.shard: Shard | None = None  # of which `own` holds the rows
 
     def forward(self) -> Tensor:  # (mediators, dim)
         """One row for each mediator."""
-        return torch.cat([functional.embedding(self.psi, self.common), self.own], dim=1)
+        own = whole(self.shard, self.own, len(self.psi))
+        return torch.cat([functional.embedding(self.psi, self.common), own], dim=1)

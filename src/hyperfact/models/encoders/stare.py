@@ -18,6 +18,7 @@ from hyperfact.models.encoders.graph_view import GraphView
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations, rows_of
+from hyperfact.models.shard import whole
 
 
 class StarESettings(CompositionSettings):
@@ -55,6 +56,9 @@ class StarE(Encoder):
         is_expressive=True,
     )
 
+    divided = ("entities",)
+    computes_own = True
+
     def prepare(self, graph: HKG, generator: torch.Generator) -> None:
         """h^0 of entities and relations, and the layers."""
         dim, settings = self.dim, self.settings
@@ -69,17 +73,19 @@ class StarE(Encoder):
 
     def encode(self, step: GraphPass) -> Representations:
         """Representations after the last layer, the only one that may leave coordinates out."""
-        h: Tensor = self.entities
+        h = whole(self.shard, self.entities, self.num_entities)
         z: Tensor = self.relations  # (2 * relations, dim)
-        weights, rows = self.view.weights(step.keep), self.num_entities
+        weights = self.view.weights(step.keep)
+        everybody = self.view.receivers(slice(0, self.num_entities))
+        wanted = self.view.receivers(step.rows(self.num_entities))
         inner = GraphPass(step.keep, step.generator)
         *earlier, last = cast("Iterable[StarELayer]", self.layers)
         for layer in earlier:
             blend = layer.blend(h, z, self.facts)
-            h = layer(h, blend, view=self.view, weights=weights, rows=rows, step=inner)
+            h = layer(h, blend, receivers=everybody, weights=weights, step=inner)
             z = layer.relate(z, inner)
         blend = last.blend(h, z, self.facts)
-        h = last(h, blend, view=self.view, weights=weights, rows=rows, step=step)
+        h = last(h, blend, receivers=wanted, weights=wanted.weights(weights), step=step)
         return Representations(h, last.relate(z[: self.num_relations], step))
 
 
