@@ -31,8 +31,9 @@ def print_estimate(question: str, found: "Estimate", *, as_json: bool) -> None:
     if as_json:
         print_json({"question": question, "estimate": found.as_dict()})
         return
-    print_text(f"estimate  {found.value.text}")
-    note(f"training facts have {found.low.text} to {found.high.text} in this role")
+    value, low, high = (in_line(q.text) for q in (found.value, found.low, found.high))
+    print_text(f"estimate  {value}")
+    note(f"training facts have {low} to {high} in this role")
 
 
 def print_notes(answers: "Answers") -> None:

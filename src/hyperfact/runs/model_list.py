@@ -3,10 +3,14 @@
 import csv
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from hyperfact.models.model_card import Card
+from hyperfact.runs.configurations import read_config, recipes
 from hyperfact.runs.extensions import TABLES
+from hyperfact.runs.studies.paper import reported
+from hyperfact.runs.studies.recipes import OURS, SYSTEMS, name_of
 
 _FIGURES = "figures.tsv"  # beside this module; from the stored results
 
@@ -67,6 +71,39 @@ def list_models(kind: str | None = None) -> list[ModelRow]:
             )
     wanted = [row for row in rows if kind in (None, row.kind)]
     return sorted(wanted, key=lambda r: (r.kind, r.card.year if r.card else 9999, r.name))
+
+
+@dataclass(frozen=True)
+class SystemRow:
+    """A published pair of encoder and decoder, as a recipe on one benchmark."""
+
+    kind: str  # system
+    name: str  # as tables call it
+    recipe: str
+    dataset: str
+    encoder: str
+    decoder: str
+    published: float | None  # MRR, under the protocol of its source
+    best: Figure | None  # ours
+
+    def as_dict(self) -> dict[str, Any]:
+        """By the names that commands print."""
+        return {**vars(self), "best": vars(self.best) if self.best is not None else None}
+
+
+def list_systems() -> list[SystemRow]:
+    """Every published system with its recipes."""
+    figures = {(f.encoder, f.decoder, f.dataset): f for f in stored_figures()}
+    found = []
+    for system, ending in {"TransEQ": OURS, **SYSTEMS}.items():
+        for recipe in (name for name in recipes() if name.endswith(f"_{ending}")):
+            config = read_config(Path(recipe))
+            pair = (config.encoder.name, config.decoder.name, config.data.dataset)
+            if recipe == name_of(pair[2], ending):  # not another system that ends the same way
+                published = reported("main", pair[2], system).get("mrr")
+                row = (system, recipe, pair[2], *pair[:2], published, figures.get(pair))
+                found.append(SystemRow("system", *row))
+    return found
 
 
 def stored_figures() -> list[Figure]:

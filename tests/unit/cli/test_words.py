@@ -88,6 +88,7 @@ NAMING = (
     ("explain", RUN, QUESTION, f"{HOSTILE}1"),
     ("whatif", RUN, QUESTION, f"+ q{HOSTILE} = {HOSTILE}1"),
     ("export", RUN, f"exported{HOSTILE}"),
+    ("ensemble", RUN, "--out", f"both{HOSTILE}"),
     ("models", HOSTILE),
     ("check", HOSTILE),
     ("serve", HOSTILE),

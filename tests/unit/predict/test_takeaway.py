@@ -73,13 +73,16 @@ def test_only_a_stored_run_is_exported(tmp_path: Path) -> None:
         export_run(Predictor.of(untrained(league())), tmp_path / "x")
 
 
-def test_the_exported_scorer_is_exact(tmp_path: Path) -> None:
-    result = untrained(league())
+@pytest.mark.parametrize(("decoder", "questions"), [("mdistmult", 30), ("tucker", 1)])
+def test_the_exported_scorer_is_exact(tmp_path: Path, decoder: str, questions: int) -> None:
+    result = untrained(league(), decoder={"name": decoder})
     asked = Predictor.of(result)
     path = export_scorer(asked, tmp_path / "scorer.pt2")
     program: Any = torch.export.load(path).module()
-    facts = FactBatch.of(result.splits.train, np.arange(30))
-    slots = torch.from_numpy(np.arange(30) % result.splits.train.arity[:30])
+    rows = np.arange(questions) + len(result.splits.train) // 2
+    facts = FactBatch.of(result.splits.train, np.append(rows, np.argmax(result.splits.train.arity)))
+    facts = facts.each(lambda part: part[:-1])  # padded to the largest arity
+    slots = torch.from_numpy(np.arange(questions) % result.splits.train.arity[rows])
     with torch.no_grad():
         expected = result.model.decoder.score_slot(facts, slots, asked.scorer.z)
         found = program(facts.entities, facts.relations, facts.mask, slots)
@@ -97,7 +100,9 @@ def test_a_scorer_that_is_not_exact_is_refused(
 
 
 def test_a_scorer_that_torch_cannot_export_is_refused(tmp_path: Path) -> None:
-    asked = Predictor.of(untrained(league(), decoder={"name": "hype"}))  # fixes the batch size
+    asked = Predictor.of(
+        untrained(league(), decoder={"name": "gran", "heads": 2})
+    )  # packs its tokens
     with pytest.raises(UserError, match="cannot be exported"):
         export_scorer(asked, tmp_path / "scorer.pt2")
     assert not list(tmp_path.iterdir())

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.decoder import ALL, Decoder
+from hyperfact.models.decoders.decoder import ALL, Decoder, score_of_answer
 from hyperfact.models.representations import Representations, rows_of
 
 _CELLS = 2**18  # numbers that exist at once while queries meet candidates: they stay in the cache
@@ -39,17 +39,7 @@ class Candidatewise(Decoder):
         """Numbers that `judge` holds for one question and one candidate, roughly."""
         return self.dim
 
-    def score(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch,)
-        """The one candidate that stands in the asked slot."""
-        answers = facts.answers(slots)[:, None]
-        return self.score_candidates(facts, slots, z, candidates=answers, generator=generator)[:, 0]
+    score = score_of_answer
 
     def score_candidates(
         self,

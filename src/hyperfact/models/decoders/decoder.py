@@ -215,6 +215,19 @@ class Decoder(nn.Module, ABC):
         return torch.stack(columns, dim=1)
 
 
+def score_of_answer(
+    self: Decoder,
+    facts: FactBatch,
+    slots: Tensor,
+    z: Representations,
+    *,
+    generator: torch.Generator | None = None,
+) -> Tensor:  # (batch,)
+    """`score` of a decoder that writes `score_candidates`: the one that stands in the slot."""
+    answers = facts.answers(slots)[:, None]
+    return self.score_candidates(facts, slots, z, candidates=answers, generator=generator)[:, 0]
+
+
 def even_products(queries: Tensor, table: Tensor) -> Tensor:  # (batch, rows)
     """All products of queries and rows, equal rows having exactly equal products.
 

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.role_index import VALUE
-from hyperfact.models.decoders.decoder import ALL, Decoder
+from hyperfact.models.decoders.decoder import ALL, Decoder, score_of_answer
 from hyperfact.models.representations import Representations, rows_of
 
 _BLOCK = 192  # candidates at once: of equal blocks equal candidates have exactly equal scores
@@ -58,17 +58,7 @@ class Kindwise(Decoder):
         del facts
         return kinds_of(slots)
 
-    def score(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch,)
-        """The one candidate that stands in the asked slot."""
-        answers = facts.answers(slots)[:, None]
-        return self.score_candidates(facts, slots, z, candidates=answers, generator=generator)[:, 0]
+    score = score_of_answer
 
     def score_candidates(
         self,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
+from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm, score_of_answer
 from hyperfact.models.representations import Representations, rows_of
 
 _SUBJECT, _OBJECT, _VALUE, _RELATION, _ATTRIBUTE = range(5)
@@ -28,17 +28,7 @@ class ReadOut(Decoder):
         """What stands for candidates, from their vectors; these by default."""
         return entities
 
-    def score(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch,)
-        """The product with the entity that stands in the asked slot."""
-        answers = facts.answers(slots)[:, None]
-        return self.score_candidates(facts, slots, z, candidates=answers, generator=generator)[:, 0]
+    score = score_of_answer
 
     def score_candidates(
         self,

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
+from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm, score_of_answer
 from hyperfact.models.decoders.triple_edges import Edges, FactEdges, TripleSettings
 from hyperfact.models.representations import Representations, rows_of
 
@@ -43,17 +43,7 @@ class TripleScorer(Decoder):
         """Only where qualifiers are read."""
         return bool(settings.qualifiers == "hyperedge")
 
-    def score(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch,)
-        """The query against the one entity that stands in the asked slot."""
-        answers = facts.answers(slots)[:, None]
-        return self.score_candidates(facts, slots, z, candidates=answers, generator=generator)[:, 0]
+    score = score_of_answer
 
     def score_candidates(
         self,

@@ -1,8 +1,9 @@
 """The scorer as a torch program that runs without hyperfact, if it is exact.
 
 The program takes `entities (batch, slots)`, `relations (batch, slots - 1)`, `mask (batch, slots)`
-and `slots (batch,)`, padded to the largest arity of the run, and gives a score for every entity. It
-is written only if it returns, bit for bit, what the decoder returns for questions of every arity.
+and `slots (batch,)`, padded to the largest arity of the run, and gives a score for every entity. Of
+a decoder whose steps depend on how many questions there are, it takes one question at a time. It is
+written only if it returns, bit for bit, what the decoder returns for questions of every arity.
 """
 
 from pathlib import Path
@@ -21,6 +22,9 @@ from hyperfact.models.representations import Representations
 from hyperfact.predict.predictor import Predictor
 
 _SAMPLE = 64
+
+#: Entities, relations, mask and asked slots.
+Inputs = tuple[Tensor, ...]
 
 
 class Program(nn.Module):
@@ -51,22 +55,33 @@ def export_scorer(predictor: Predictor, path: Path) -> Path:
         raise UserError("this scorer counts training facts (`evidence`), which no export repeats")
     program = Program(predictor.scorer.decoder, predictor.scorer.z).eval()
     sample = _sample(predictor.knowledge.train)
-    batch = torch.export.Dim("batch", min=2)
-    try:
-        with torch.no_grad():
-            exported: Any = torch.export.export(program, sample, dynamic_shapes=[{0: batch}] * 4)
-    except Exception as error:  # torch raises its own kinds, none of them public
-        reason = str(error).strip().partition("\n")[0]
-        raise UserError(f"this scorer cannot be exported: {reason}") from error
+    exported, parts = _exported(program, sample)
     torch.export.save(exported, path)
-    _check(torch.export.load(path).module(), program, sample, path)
+    _check(torch.export.load(path).module(), program, parts, path)
     return path
 
 
-def _check(loaded: Any, program: Program, sample: tuple[Tensor, ...], path: Path) -> None:
-    """Remove the file unless it repeats the decoder exactly, in batches of several sizes."""
-    for count in (len(sample[0]), max(2, len(sample[0]) // 2)):
-        part = tuple(t[:count] for t in sample)
+def _exported(program: Program, sample: Inputs) -> tuple[Any, list[Inputs]]:
+    """The program for any number of questions, else for one, and inputs to check it with."""
+    batch = torch.export.Dim("batch", min=2)
+    half = tuple(t[: max(2, len(t) // 2)] for t in sample)
+    single = [tuple(t[i : i + 1] for t in sample) for i in range(len(sample[0]))]
+    reason = ""
+    for shapes, parts in (([{0: batch}] * 4, [sample, half]), (None, single)):
+        try:
+            with torch.no_grad():
+                return torch.export.export(program, parts[0], dynamic_shapes=shapes), parts
+        except Exception as error:  # torch raises its own kinds, none of them public
+            reason = str(error).strip().partition("\n")[0]
+    raise UserError(
+        "this scorer cannot be exported: its steps depend on what a question holds, which a fixed "
+        f"program cannot ({reason})"
+    )
+
+
+def _check(loaded: Any, program: Program, parts: list[Inputs], path: Path) -> None:
+    """Remove the file unless it repeats the decoder exactly."""
+    for part in parts:
         with torch.no_grad():
             same = torch.equal(loaded(*part), program(*part))
         if not same:
@@ -74,7 +89,7 @@ def _check(loaded: Any, program: Program, sample: tuple[Tensor, ...], path: Path
             raise UserError("the exported scorer is not exact, so it was not written")
 
 
-def _sample(train: HKG) -> tuple[Tensor, ...]:
+def _sample(train: HKG) -> Inputs:
     """Facts of every arity, padded to the largest, each with some slot asked."""
     arities = train.arity
     rows: list[Array] = [

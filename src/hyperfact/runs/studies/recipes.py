@@ -76,10 +76,11 @@ def recipe(
 
 def has_recipe(dataset: str, base: str) -> bool:
     """Whether a benchmark has a recipe of this kind."""
-    return _name(dataset, base) in recipes()
+    return name_of(dataset, base) in recipes()
 
 
-def _name(dataset: str, base: str) -> str:
+def name_of(dataset: str, base: str) -> str:
+    """Of the recipe of a benchmark."""
     return f"{dataset.lower().replace('-', '_')}_{base}"
 
 
@@ -87,6 +88,6 @@ def _file(dataset: str, base: str) -> Traversable:
     known = {recipe: file for recipe, file in recipes().items() if recipe.endswith(f"_{base}")}
     places = (dataset, _ELSEWHERE) if base in SYSTEMS.values() else (dataset,)
     for place in places:
-        if (name := _name(place, base)) in known:
+        if (name := name_of(place, base)) in known:
             return known[name]
     raise UserError(f"there is no recipe for {dataset}; there are {', '.join(known)}")
