@@ -1,17 +1,17 @@
 """Settings: frozen sections, checked, read from and written to TOML.
 
-`settings` is the machinery, `sections` says what can be set; it may use what stands before it.
+`settings` is the machinery, the others say what can be set; it may use what stands before it.
 
-Order: settings, sections.
+Order: settings, evidence_section, sections.
 """
 
+from hyperfact.config.evidence_section import EvidenceConfig
 from hyperfact.config.sections import (
     CheckpointConfig,
     DataConfig,
     DecoderChoice,
     EncoderChoice,
     EvaluationConfig,
-    EvidenceConfig,
     ExperimentConfig,
     GraphConfig,
     ObjectiveConfig,

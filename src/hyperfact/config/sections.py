@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator
 
+from hyperfact.config.evidence_section import EvidenceConfig
 from hyperfact.config.settings import (
     Component,
     Section,
@@ -149,47 +150,6 @@ class ObjectiveConfig(Section):
         if self.negatives == 0:
             found["filter_negatives"] = "negatives > 0"
         return found
-
-
-class EvidenceConfig(Section):
-    """Counts of training facts that are added to scores."""
-
-    order: int = Field(
-        default=0,
-        ge=0,
-        le=3,
-        description="how many slots are counted together, at most: 0 no counts, 1 how often the "
-        "candidate fills the asked role, 2 also beside each known entity, 3 also beside each two",
-    )
-    start: tuple[float, float, float] = Field(
-        default=(0.25, 1.0, 1.0), description="first weights of counts of one, two and three slots"
-    )
-
-    related: bool = Field(
-        default=False,
-        description="also counts of candidates beside known entities in other roles, where both "
-        "pairs of roles are seen to go together",
-    )
-
-    chains: float = Field(
-        default=0.0,
-        ge=0.0,
-        le=1.0,
-        description="also chains of two facts from a known subject or object to the candidate, by "
-        "rules of at least this confidence, such as 0.02; 0: none",
-    )
-
-    profiles: bool = Field(
-        default=False,
-        description="also what others answer of whom the same is known: each other step from the "
-        "known subject or object",
-    )
-
-    def unused(self) -> Mapping[str, str]:
-        """Without counts nothing else counts, and one role has no others beside it."""
-        names = () if self.order else ("start", "chains", "profiles")
-        found = dict.fromkeys(names, "order > 0")
-        return found if self.order >= 2 else {**found, "related": "order > 1"}
 
 
 class OptimizerConfig(Section):

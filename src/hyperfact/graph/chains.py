@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hyperfact.errors import DataError
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.ragged import Array, Places, find, offsets_of, places_of
 
@@ -95,7 +96,11 @@ class Steps:
 
     @classmethod
     def of(cls, hkg: HKG) -> "Steps":
-        """Of these facts; nobody steps to itself."""
+        """Of these facts; nobody steps to itself.
+
+        Raises:
+            DataError: More relations and facts than one number of 64 bits can tell rules of apart.
+        """
         c, relations, width = hkg.columns, len(hkg.relations), len(hkg.entities) + 1
         s, r, o = (x.astype(np.int64) for x in (c.subject, c.relation, c.object))
         there = np.stack([s, o, r], axis=1)[s != o]
@@ -105,6 +110,8 @@ class Steps:
         codes, times = np.unique(codes, return_counts=True)
         rest, kind = np.divmod(codes, max(1, 2 * relations))
         source, target = np.divmod(rest, width)
+        if max((2.0 * relations) ** 3 * len(codes), (2.0 * relations * width) ** 2) >= 2.0**63:
+            raise DataError(f"{relations} relations are too many to combine; evidence.order works")
         return cls(relations, len(hkg.entities), source, target, kind, times)
 
     def facts(self, source: Array, target: Array, kind: Array) -> Places:

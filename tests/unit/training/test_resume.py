@@ -43,6 +43,7 @@ FORMS: dict[str, dict[str, dict[str, Any]]] = {
     "batch": {"graph": {"hide_targets": "batch"}, "objective": {"negatives": 3}},
     "plain": {"graph": {"hide_targets": "none"}, "decoder": {"name": "hype"}},
     "stops": {"training": {"patience": 1, "epochs": 9}, "optimizer": {"lr": 0.1}},
+    "counts": {"evidence": {"order": 2, "profiles": True}, "graph": {"hide_targets": "none"}},
     "rgcn": {"encoder": {"name": "rgcn", "dropout": 0.0}, "optimizer": {"name": "adamw"}},
 }
 
