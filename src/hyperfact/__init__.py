@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from hyperfact.graph.facts import Derived, Fact, Literal, Slot, Vocabulary
     from hyperfact.graph.hkg import HKG, Splits
     from hyperfact.graph.kg import KG
+    from hyperfact.graph.language.formula import Query, fact, variables
+    from hyperfact.graph.language.query_text import read_query
     from hyperfact.graph.queries import KnownAnswers, Queries, Question, read_fact, read_question
     from hyperfact.predict import Predictor
     from hyperfact.predict.complete import complete
     from hyperfact.predict.explain import explain
+    from hyperfact.predict.logic.asker import Asker
     from hyperfact.predict.whatif import whatif
     from hyperfact.runs.api import evaluate, train
     from hyperfact.runs.extensions import use
@@ -31,6 +34,7 @@ __version__ = "0.2.0"
 
 #: Public name -> the module that defines it; sorted, and a test proves it complete.
 _PUBLIC = {
+    "Asker": "hyperfact.predict.logic.asker",
     "Certificate": "hyperfact.transforms",
     "Derived": "hyperfact.graph.facts",
     "Fact": "hyperfact.graph.facts",
@@ -41,6 +45,7 @@ _PUBLIC = {
     "Literal": "hyperfact.graph.facts",
     "Predictor": "hyperfact.predict",
     "Queries": "hyperfact.graph.queries",
+    "Query": "hyperfact.graph.language.formula",
     "Question": "hyperfact.graph.queries",
     "Slot": "hyperfact.graph.facts",
     "Splits": "hyperfact.graph.hkg",
@@ -53,14 +58,17 @@ _PUBLIC = {
     "draw_transformations": "hyperfact.draw",
     "evaluate": "hyperfact.runs.api",
     "explain": "hyperfact.predict.explain",
+    "fact": "hyperfact.graph.language.formula",
     "load": "hyperfact.data",
     "read_fact": "hyperfact.graph.queries",
     "read_kg": "hyperfact.transforms.interchange",
+    "read_query": "hyperfact.graph.language.query_text",
     "read_question": "hyperfact.graph.queries",
     "restore": "hyperfact.transforms",
     "train": "hyperfact.runs.api",
     "transform": "hyperfact.transforms",
     "use": "hyperfact.runs.extensions",
+    "variables": "hyperfact.graph.language.formula",
     "verify": "hyperfact.transforms",
     "whatif": "hyperfact.predict.whatif",
     "write": "hyperfact.data",
@@ -70,6 +78,7 @@ _PUBLIC = {
 __all__ = [
     "HKG",
     "KG",
+    "Asker",
     "Certificate",
     "Derived",
     "Fact",
@@ -78,6 +87,7 @@ __all__ = [
     "Literal",
     "Predictor",
     "Queries",
+    "Query",
     "Question",
     "Slot",
     "Splits",
@@ -90,14 +100,17 @@ __all__ = [
     "draw_transformations",
     "evaluate",
     "explain",
+    "fact",
     "load",
     "read_fact",
     "read_kg",
+    "read_query",
     "read_question",
     "restore",
     "train",
     "transform",
     "use",
+    "variables",
     "verify",
     "whatif",
     "write",

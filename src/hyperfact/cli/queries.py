@@ -25,7 +25,6 @@ from hyperfact.cli.options import LabelFile, grouped, with_code
 from hyperfact.cli.visible import in_line
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.syntax import quote
-from hyperfact.system.clock import seconds
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.graph.language.formula import Query
@@ -54,11 +53,7 @@ class Work:
         """As the solver wants it."""
         from hyperfact.predict.logic.effort import Effort
 
-        beam = None if self.exact else self.beam
-        if self.seconds is None:
-            return Effort(beam, self.logic)
-        end = seconds() + self.seconds
-        return Effort(beam, self.logic, lambda: seconds() > end)
+        return Effort(None if self.exact else self.beam, self.logic, self.seconds)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from hyperfact.predict import Predictor
 from hyperfact.predict.logic.asker import Asker
 from hyperfact.predict.logic.effort import Effort
 from hyperfact.predict.logic.replying import QueryAnswers
-from hyperfact.system.clock import seconds
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -74,10 +73,10 @@ class Served:
         Raises:
             UserError: A query that cannot be read, or that asks for a relation.
         """
-        read, end = any_query(text), seconds() + request.milliseconds / 1000
+        read = any_query(text)
         if read.asks_relation:
             raise UserError("a query asks for entities; ask for a relation with one blank")
-        effort = Effort(request.beam, request.logic, lambda: seconds() > end)
+        effort = Effort(request.beam, request.logic, request.milliseconds / 1000)
         asker = self.free_asker if request.any_name else self.asker
         return asker.ask(read, request.k, effort)
 

@@ -23,6 +23,7 @@ from hyperfact.serve.requests import MOST_SCORED
 from tests.support.runs import league, untrained
 from tests.support.serving import (
     QUESTION,
+    Reply,
     Running,
     connect,
     get,
@@ -138,12 +139,16 @@ def test_a_shape_that_training_never_saw_is_said(port: int) -> None:
     assert post(port, "what-if", changes).json()["seen_shape"] is False
 
 
+def ask(port: int, body: dict[str, Any]) -> Reply:
+    return send(port, request("POST", "/api/ask", json.dumps(body).encode()))
+
+
 def test_queries_are_answered_as_the_library_does(port: int, predictor: Predictor) -> None:
     text = "?x : player 3 | plays for | ?y and ?y | in | ?x and not player 4 | lives in | ?x"
-    reply = post(port, "/api/ask", {"query": text, "k": 3})
+    reply = ask(port, {"query": text, "k": 3})
     assert reply.status == 200
     assert fits(replies.QueryReply, reply.json()) == Asker(predictor).ask(text, 3).as_dict()
-    assert post(port, "/api/ask", {"query": text, "milliseconds": 10, "beam": 1}).status == 200
+    assert ask(port, {"query": text, "milliseconds": 10, "beam": 1}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -163,7 +168,7 @@ def test_queries_are_answered_as_the_library_does(port: int, predictor: Predicto
     ],
 )
 def test_hostile_queries_are_refused(port: int, body: dict[str, Any], code: str) -> None:
-    reply = post(port, "/api/ask", body)
+    reply = ask(port, body)
     assert 400 <= reply.status < 500
     assert reply.json()["error"]["code"] == code
 
@@ -174,7 +179,7 @@ def test_a_query_that_would_take_forever_is_cut(port: int) -> None:
     facts = [f"{a} | plays for | {b}" for a in names for b in names if a < b]
     text = f"?v0 : {' and '.join(facts)}"
     before = time.perf_counter()
-    reply = post(port, "/api/ask", {"query": text, "milliseconds": 200, "any_name": True})
+    reply = ask(port, {"query": text, "milliseconds": 200, "any_name": True})
     assert reply.status == 200
     assert time.perf_counter() - before < 20
 

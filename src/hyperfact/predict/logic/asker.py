@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from hyperfact.predict.logic.query_rows import Rows
 from hyperfact.predict.logic.replying import Evidence, QueryAnswer, QueryAnswers, fact_of
 from hyperfact.predict.logic.solving import Solver
 from hyperfact.predict.logic.truths import Observed, RunTruths, Truths
-from hyperfact.predict.logic.witnesses import FactTruth, Witnesses
+from hyperfact.predict.logic.witnesses import FoundFact, Witnesses
 from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.scoring import top
 
@@ -82,21 +82,24 @@ class Asker:
     def ask(self, query: Query | str, k: int = 10, effort: Effort | None = None) -> QueryAnswers:
         """The k best answers, with who stands for the other variables."""
         program = self.compiled(query)
-        solver = Solver(self.truths, program.form, replace(effort or Effort(), k=k))
-        rows = Rows.of([program])
+        wanted = replace(effort or Effort(), k=k)
+        solver, rows = Solver(self.truths, program.form, wanted), Rows.of([program])
         truth = solver.solve(rows, 0).expand(1, self.truths.size)
         ids, values = top(truth, k)  # (1, k)
         ids, values = ids[0][values[0] > 0], values[0][values[0] > 0]
-        witnesses = Witnesses(solver)
+        witnesses = Witnesses(Solver(self.truths, program.form, wanted))  # with a time of its own
         full = replace(rows.take(torch.zeros_like(ids)), values=witnesses.of(rows, ids))
         facts = witnesses.facts(full)
+        if witnesses.solver.cuts.late:  # half a choice would be none
+            full, facts = rows.take(torch.zeros_like(ids)).choose(0, ids), [[] for _ in ids]
+            solver.cuts.late = True
         answers = self._answers(program, values.tolist(), full.values.tolist(), facts)
         return QueryAnswers(
             program.query,
             self.predictor.labels,
             tuple(answers),
             int((truth > 0).sum()),
-            solver.effort.logic,
+            wanted.logic,
             calibrated=self.predictor.calibration() is not None,
             cuts=tuple(_cuts(solver, program)),
         )
@@ -127,7 +130,7 @@ class Asker:
 
     # -- back to names ----------------------------------------------------------------------------
 
-    def _evidence(self, program: Program, facts: Sequence[FactTruth]) -> list[Evidence]:
+    def _evidence(self, program: Program, facts: Sequence[FoundFact]) -> list[Evidence]:
         """Facts by name, with the splits that hold them."""
         places = [i for i, fact in enumerate(facts) if fact.truth is not None]
         where = [()] * len(facts) if not places else self._where([facts[i] for i in places])
@@ -144,7 +147,7 @@ class Asker:
             found.append(Evidence(str(whole), label, fact.denied, fact.truth, known))
         return found
 
-    def _where(self, facts: Sequence[FactTruth]) -> list[tuple[str, ...]]:
+    def _where(self, facts: Sequence[FoundFact]) -> list[tuple[str, ...]]:
         known = self.predictor.knowledge.known([fact.question for fact in facts])
         rows = np.arange(len(facts), dtype=np.int64)
         return known.where(rows, np.array([fact.answer for fact in facts], dtype=np.int64))
@@ -154,22 +157,22 @@ class Asker:
         program: Program,
         truths: Sequence[float],
         values: list[list[int]],
-        facts: Sequence[Sequence[FactTruth]],
+        facts: Sequence[Sequence[FoundFact]],
     ) -> Iterator[QueryAnswer]:
-        names, labels, width = self.predictor.entities, self.predictor.labels, len(program.leaves)
-        evidence = self._evidence(program, [fact for some in facts for fact in some])
+        names, labels = self.predictor.entities, self.predictor.labels
+        evidence = iter(self._evidence(program, [fact for some in facts for fact in some]))
         for i, (truth, row) in enumerate(zip(truths, values, strict=True)):
             others = zip(program.names[1:], row[1 : len(program.names)], strict=True)
             chosen = tuple((v.name, names[e]) for v, e in others if e != BLANK_ID)
-            own = tuple(evidence[i * width : (i + 1) * width])
+            own = tuple(islice(evidence, len(facts[i])))
             name = names[row[0]]
             yield QueryAnswer(i + 1, name, labels.show(name), truth, chosen, own)
 
 
 def _cuts(solver: Solver, program: Program) -> Iterator[str]:
     """What was left out, a line each."""
-    for column, (tried, of) in solver.cuts.late.items():
-        yield f"{program.names[column]}: the time was over after {tried:,} of {of:,} candidates"
+    if solver.cuts.late:
+        yield f"the {solver.effort.seconds:g} seconds were over before everything was tried"
     for column, (tried, of) in solver.cuts.beams.items():
         yield (
             f"{program.names[column]}: predicted facts of the best {tried:,} of {of:,} candidates; "

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.predict.logic.tnorms import TNORMS
+from hyperfact.system.clock import seconds
 
 BEAM = 64
 
@@ -16,13 +17,13 @@ class Effort:
     Args:
         beam: How many candidates of a variable are tried with facts that are not known; None: all.
         logic: A name of `TNORMS`.
-        is_over: Whether the time is spent; looked at between pieces of work.
+        seconds: After which the search stops with what it has; None: never.
         k: How many of the best answers must be right; None: all.
     """
 
     beam: int | None = BEAM
     logic: str = "product"
-    is_over: Callable[[], bool] = lambda: False
+    seconds: float | None = None
     k: int | None = None
 
     def __post_init__(self) -> None:
@@ -31,18 +32,21 @@ class Effort:
         if self.beam is not None and self.beam < 1:
             raise UserError(f"a beam holds at least one candidate, got {self.beam}")
 
+    def started(self) -> Callable[[], bool]:
+        """Tells from now on whether the time is over."""
+        if self.seconds is None:
+            return lambda: False
+        end = seconds() + self.seconds
+        return lambda: seconds() > end
+
 
 @dataclass
 class Cuts:
-    """For each variable how many candidates were tried at least, of how many."""
+    """What was left out."""
 
-    beams: dict[int, tuple[int, int]] = field(default_factory=dict)
-    late: dict[int, tuple[int, int]] = field(default_factory=dict)
+    beams: dict[int, tuple[int, int]] = field(default_factory=dict)  # variable: tried, of how many
+    late: bool = False  # whether the time was over before everything was tried
 
     def beam(self, column: int, tried: int, of: int) -> None:
         """A beam left candidates out."""
         self.beams[column] = max(self.beams.get(column, (0, 0)), (tried, of), key=lambda x: x[1])
-
-    def time(self, column: int, tried: int, of: int) -> None:
-        """The time was spent before all were tried."""
-        self.late[column] = max(self.late.get(column, (0, 0)), (tried, of), key=lambda x: x[1])

@@ -8,27 +8,22 @@ tried one after the other in the same way. With a beam of everybody the result i
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from hyperfact.graph.queries import BLANK_ID
-from hyperfact.predict.logic.effort import Cuts, Effort
-from hyperfact.predict.logic.program import All, Deny, Form, Leaf, Node, columns
+from hyperfact.predict.logic.fact_truth import CELLS, FactTruth, pieces
+from hyperfact.predict.logic.program import All, Deny, Leaf, Node, columns
 from hyperfact.predict.logic.query_rows import Rows, distinct
 from hyperfact.predict.logic.steps import Step, below_of, components, is_link
-from hyperfact.predict.logic.tnorms import TNORMS
-from hyperfact.predict.logic.truths import Truths
 from hyperfact.predict.questions import QuestionIds
 
-_CELLS = 2**23  # truths that exist at once: 32 MB in float32
+_ROWS = 1024  # choices of several variables that are looked at together
 _AT_ONCE = 16  # candidates that are searched through before it is asked whether to go on
-_REMEMBERED = 2**24  # truths that are kept for questions that come again
 
 
-@dataclass
-class Solver:
+class Solver(FactTruth):
     """Answers queries of one form.
 
     Args:
@@ -37,20 +32,17 @@ class Solver:
         effort: How hard to try.
     """
 
-    truths: Truths
-    form: Form
-    effort: Effort
-
-    def __post_init__(self) -> None:
-        self.cuts, self.norm = Cuts(), TNORMS[self.effort.logic]
-        self._memory: dict[tuple[QuestionIds, bool], Tensor] = {}
-
     def solve(self, rows: Rows, root: int | None) -> Tensor:  # (rows, entities) or (rows, 1)
         """The truth of the whole formula, for each entity in the column `root`."""
         return self.truth(self.form.root, root, rows)
 
     def truth(self, node: Node, root: int | None, rows: Rows) -> Tensor:
-        """The truth of a part, for each entity in `root`; one number where it does not say."""
+        """The truth of a part, for each entity in `root`; one number where it does not say.
+
+        When the time is over nothing is said to be true that was not looked at.
+        """
+        if self.is_late() or not len(rows):
+            return torch.full((len(rows), 1), float(rows.denied))
         if isinstance(node, Leaf):
             return self._leaf(node, root, rows)
         if isinstance(node, Deny):
@@ -87,61 +79,13 @@ class Solver:
     def _leaf(self, leaf: Leaf, root: int | None, rows: Rows) -> Tensor:
         if root in leaf.slots and (leaf.slots.count(root) > 1 or leaf.column != root):
             return self._each(leaf, root, rows)
-        allowed = self._allowed(leaf, root, rows)
+        allowed = self.allowed(leaf, root, rows)
         if root in leaf.slots:
-            pieces = _pieces(rows.questions(leaf), self.truths.size)
-            parts = [self.truths.rows(some, denied=rows.denied) for some in pieces]
+            questions = rows.questions(leaf)
+            parts = [self.ask(some, rows) for some in pieces(questions, self.truths.size)]
             found = parts[0] if len(parts) == 1 else torch.cat(parts)
             return found.mul_(allowed[:, None]) if not bool(allowed.all()) else found
         return (self.at(leaf, rows) * allowed)[:, None]
-
-    def at(self, leaf: Leaf, rows: Rows) -> Tensor:  # (rows,)
-        """The truth of whole facts; a question is asked once, and its truths are remembered."""
-        questions, answers = rows.questions(leaf), rows.values[:, leaf.column].tolist()
-        keys = [(question, rows.denied) for question in questions]
-        fresh = list(dict.fromkeys(key[0] for key in keys if key not in self._memory))
-        if (len(self._memory) + len(fresh)) * self.truths.size > _REMEMBERED:
-            return self._at_once(questions, answers, rows)
-        for some in _pieces(fresh, self.truths.size):
-            found = self.truths.rows(some, denied=rows.denied)
-            self._memory |= {(q, rows.denied): row for q, row in zip(some, found, strict=True)}
-        pairs = zip(keys, answers, strict=True)
-        return torch.tensor([float(self._memory[key][answer]) for key, answer in pairs])
-
-    def _at_once(
-        self, questions: Sequence[QuestionIds], answers: Sequence[int], rows: Rows
-    ) -> Tensor:  # (rows,)
-        """The same without remembering anything."""
-        found: list[float] = []
-        for some in _pieces(questions, self.truths.size):
-            truths = self.truths.rows(some, denied=rows.denied)
-            mine = torch.tensor(answers[len(found) : len(found) + len(some)])
-            found += truths.gather(1, mine[:, None])[:, 0].tolist()
-        return torch.tensor(found)
-
-    def _allowed(self, leaf: Leaf, root: int | None, rows: Rows) -> Tensor:  # (rows,)
-        """1 where every chosen entity has been seen in its slot, and no pair stands twice."""
-        found = torch.ones(len(rows))
-        for slot, column in enumerate(leaf.slots):
-            if column == root or column >= self.form.variables or slot == leaf.asked:
-                continue
-            found *= self._seen(leaf, slot, rows, rows.values[:, column])
-        values = rows.values[:, leaf.slots[2:]]
-        kinds = rows.relations[:, leaf.relations[1:]]
-        for j in range(1, values.shape[1]):
-            same = (values[:, :j] == values[:, j : j + 1]) & (kinds[:, :j] == kinds[:, j : j + 1])
-            found *= 1.0 - (same & (values[:, :j] != BLANK_ID)).any(dim=1).float()
-        return found
-
-    def _seen(self, leaf: Leaf, slot: int, rows: Rows, ids: Tensor) -> Tensor:  # (rows,)
-        kinds = rows.relations[:, leaf.relations[max(0, slot - 1)]]
-        found = torch.ones(len(rows))
-        for relation in sorted(set(kinds.tolist())):
-            weights = self.truths.weights(slot, relation)
-            if weights is not None:
-                here = kinds == relation
-                found[here] = (weights[ids[here]] > 0).float()
-        return found
 
     def _each(self, leaf: Leaf, root: int, rows: Rows) -> Tensor:  # (rows, entities)
         """A fact in which the variable stands twice, or is not asked for: tried one by one."""
@@ -154,7 +98,7 @@ class Solver:
         if self.truths.only_known:
             return found
         every = torch.ones(1, 1).expand(len(rows), self.truths.size)
-        step = Step(root, (), (), (), every, self._weights([leaf], root, rows), None)
+        step = Step(root, (), (), (), every, self.weights([leaf], root, rows), None)
         for owner, ids, _ in self.beam(step, rows, self.truths.size):
             some = rows.take(owner).choose(root, ids)
             found[owner, ids] = self._leaf(leaf, None, some)[:, 0]
@@ -188,7 +132,7 @@ class Solver:
                 break
             some = rows.take(owner).choose(step.variable, ids)
             if step.leaf is not None and root is not None:
-                truth = truth * self._allowed(step.leaf, root, some)
+                truth = truth * self.allowed(step.leaf, root, some)
                 self._project(some.questions(step.leaf), owner, truth, found)
                 continue
             value = self.norm.both(truth[:, None], self.every(step.rest, rest, root, some))
@@ -218,26 +162,12 @@ class Solver:
         mine = [v for v in bound if v in inside and v != variable]
         some, places = distinct(rows, inside)
         truth = self.every(below, mine, variable, some).expand(-1, self.truths.size)[places]
-        weights = self._weights(above, variable, rows)
+        weights = self.weights(above, variable, rows)
         only = above[0] if len(above) == 1 and isinstance(above[0], Leaf) else None
         others = {v for v in bound if v not in mine}
         if only is not None and not is_link(only, variable, root, rows, others):
             only = None
         return Step(variable, tuple(others), tuple(below), tuple(above), truth, weights, only)
-
-    def _weights(self, parts: Sequence[Node], variable: int, rows: Rows) -> Tensor:
-        """How often each candidate stands where it must stand; 0: never."""  # (rows, entities)
-        found = torch.ones(len(rows), self.truths.size)
-        for leaf in (part for part in parts if isinstance(part, Leaf)):
-            for slot, column in enumerate(leaf.slots):
-                if column != variable or slot == leaf.asked:
-                    continue
-                kinds = rows.relations[:, leaf.relations[max(0, slot - 1)]]
-                for relation in sorted(set(kinds.tolist())):
-                    weights = self.truths.weights(slot, relation)
-                    if weights is not None:
-                        found[kinds == relation] = found[kinds == relation].minimum(weights)
-        return found
 
     def _follow(
         self, step: "Step", leaf: Leaf, root: int | None, rows: Rows, found: Tensor
@@ -267,21 +197,16 @@ class Solver:
         order = truth.double() + 1e-9 * step.weights  # of equal ones those with more facts
         ids = order.topk(beam, dim=1).indices  # (rows, beam)
         best = truth.gather(1, ids)
-        each = max(1, _CELLS // max(1, width * len(rows)))
-        each = each if step.leaf is not None else min(each, _AT_ONCE)
+        each = max(1, CELLS // max(1, width * len(rows)))
+        if step.leaf is None:  # what follows is searched through, not multiplied
+            each = max(1, min(each, _AT_ONCE, _ROWS // len(rows)))
         for start in range(0, beam, each):
-            if start and self.effort.is_over():
-                self.cuts.time(step.variable, start, beam)
+            if self.is_late():
                 return
             owner, place = torch.nonzero(best[:, start : start + each], as_tuple=True)
+            if not len(owner):
+                return
             yield owner, ids[owner, start + place], best[owner, start + place]
-
-
-def _pieces(questions: Sequence[QuestionIds], size: int) -> Iterator[Sequence[QuestionIds]]:
-    """Questions in pieces whose truths fit into memory."""
-    each = max(1, _CELLS // max(1, size))
-    for start in range(0, len(questions), each):
-        yield questions[start : start + each]
 
 
 def _are_enough(found: Tensor, wanted: int, rest: Tensor) -> bool:

@@ -17,7 +17,7 @@ _LINKED = 8  # candidates that known facts lead to, beside those of the beam
 
 
 @dataclass(frozen=True)
-class FactTruth:
+class FoundFact:
     """A fact of the query with everybody in it."""
 
     leaf: Leaf
@@ -50,6 +50,8 @@ class Witnesses:
     def of(self, rows: Rows, answers: Tensor) -> Tensor:  # (answers, columns)
         """The best choice for each answer of one query; BLANK_ID where none is needed."""
         several = rows.take(torch.zeros(len(answers), dtype=torch.int64))
+        if not len(answers):
+            return several.values
         return self._node(self.solver.form.root, several.choose(ASKED, answers))
 
     def _node(self, node: Node, rows: Rows) -> Tensor:
@@ -110,9 +112,9 @@ class Witnesses:
 
     # -- the truth of each fact -------------------------------------------------------------------
 
-    def facts(self, rows: Rows) -> list[list[FactTruth]]:
+    def facts(self, rows: Rows) -> list[list[FoundFact]]:
         """For each row every fact of the query, in the order of writing."""
-        found: list[list[FactTruth]] = [[] for _ in range(len(rows))]
+        found: list[list[FoundFact]] = [[] for _ in range(len(rows))]
         for leaf, denied in _signed(self.solver.form.root, denied=False):
             whole = (rows.values[:, leaf.slots] != BLANK_ID).all(dim=1)
             truths = torch.zeros(len(rows))
@@ -125,7 +127,7 @@ class Witnesses:
             )
             for row, (entities, relations, is_whole) in enumerate(places):
                 truth = float(truths[row]) if is_whole else None
-                found[row].append(FactTruth(leaf, (*entities,), (*relations,), denied, truth))
+                found[row].append(FoundFact(leaf, (*entities,), (*relations,), denied, truth))
         return found
 
 
