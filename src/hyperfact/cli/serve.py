@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hyperfact.cli.common import DataDir, app, note
+from hyperfact.cli.common import DataDir, app, note, words
 from hyperfact.cli.options import LabelFile, with_code
 from hyperfact.errors import MissingExtraError
 
@@ -33,6 +33,12 @@ def serve(
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads that compute; by default half the cores.")
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1, max=256, help="Processes that answer; on SIGHUP new ones take their place."
+        ),
+    ] = 1,
     labels: LabelFile = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -52,7 +58,7 @@ def serve(
         raise MissingExtraError(package, "serve", "the service") from None
     import torch
 
-    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
+    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // max(2, workers)))
     settings = Settings(
         host=host,
         port=port,
@@ -62,5 +68,7 @@ def serve(
         quiet=quiet,
         data_dir=data_dir,
         labels=labels,
+        workers=workers,
+        command=tuple(words()),
     )
     start(runs, settings, note)

@@ -57,6 +57,11 @@ class Scorer:
                 scores = scores if form.constant is None else scores + form.constant[:, None]
         return scores.to(self.z.entities.dtype)
 
+    def prepare(self) -> None:
+        """Make now what the first question would wait for."""
+        facts, slots = batch_of([QuestionIds((BLANK_ID, 0), (0,))])
+        self.batch(facts, slots)
+
     @cached_property
     def _table(self) -> tuple[Tensor, Tensor | None]:
         """What every query of a linear form is multiplied with, made once.

@@ -237,6 +237,21 @@ class Setup:
         return evaluate(self.model, facts, self.known, policy=policy, limits=limits).metrics.mrr
 
 
+def refuse_undividable(config: ExperimentConfig, entities: int, shards: int) -> None:
+    """Say what several processes cannot do together.
+
+    Raises:
+        ConfigError: By the name of the setting.
+    """
+    objective = config.objective
+    if objective.share < 1.0:
+        raise ConfigError("objective.share below 1 is for one process")
+    if objective.joint and not objective.negatives:
+        raise ConfigError("objective.joint with every entity as a candidate is for one process")
+    if shards > entities:
+        raise ConfigError(f"{shards} processes cannot divide {entities} entities")
+
+
 def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     """The parts of a run: facts, their graph in a new model, and its training."""
     keep_freed_memory()
@@ -245,6 +260,7 @@ def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     model = build(config, train, generator)
     together = team()
     if together is not None:
+        refuse_undividable(config, len(train.entities), together.shard.size)
         model.divide(together.shard)
     values = model.decoder.fills_values(model.decoder.settings)
     trainer = Trainer(
