@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +24,10 @@ from hyperfact.cli.common import (
 )
 from hyperfact.cli.learn import Choice, Crew, EventFiles, show
 from hyperfact.cli.options import NamingCommand, grouped, with_code
+from hyperfact.errors import UserError
+
+if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
+    from hyperfact.runs.plan_team import TeamForecast
 
 _LONGEST = 100  # characters of a reason in the list
 
@@ -184,20 +188,34 @@ def plan_(
         typer.Option("--max-memory", min=0, help="Gigabytes allowed; more is refused (exit 2)."),
     ] = None,
     seconds: Annotated[float, typer.Option(min=0, help="Time for the probe, roughly.")] = 10.0,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Also forecast so many processes together.")
+    ] = 1,
+    nodes: Annotated[int, typer.Option(min=1, help="On so many machines like this one.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Forecast memory, time and disk of a configuration from a probe of some seconds.
 
-    Example: `hyperfact plan fb_auto_compgcn_mdistmult --max-memory 4`
+    Examples: `hyperfact plan fb_auto_compgcn_mdistmult --max-memory 4`,
+    `hyperfact plan --dataset baseball --processes 8 --nodes 4`
     """
     limit = None if max_memory is None else int(max_memory * 1e9)
     config, splits = choice.read(limit)
 
     from hyperfact.runs.plan import forecast
+    from hyperfact.runs.plan_team import team_forecast
+    from hyperfact.runs.sizes import GraphSize
 
+    if processes < nodes:
+        raise UserError(f"--nodes {nodes} need at least as many --processes, got {processes}")
     found = forecast(config, splits, seconds=seconds, max_memory=limit)
+    size = GraphSize.of_facts(splits.train)
+    together = None
+    if processes > 1:
+        together = team_forecast(config, size, found, processes=processes, nodes=nodes)
     if as_json:
-        print_json(found.as_dict())
+        team = {} if together is None else {"team": together.as_dict()}
+        print_json({**found.as_dict(), **team})
         return
     rows = (
         ("parameters", f"{found.parameters:,}"),
@@ -209,7 +227,30 @@ def plan_(
         (f"all {config.training.epochs} epochs and tests", _duration(found.total_seconds)),
     )
     print_table(("what", "forecast"), rows)
+    if together is not None:
+        _print_team(together)
     note(f"from a probe of {found.probe_seconds:.0f} s; other work on the machine makes it longer")
+
+
+def _print_team(found: "TeamForecast") -> None:
+    rows = [
+        (
+            f"{row.entities:,}",
+            f"{row.memory / 1e9:,.2f} GB",
+            f"{row.memory_each / 1e9:,.2f} GB",
+            _duration(row.step),
+            _duration(row.step_each),
+            f"{100 * row.communication / row.step_each:.0f} %",
+        )
+        for row in (found.here, *found.sizes)
+    ]
+    head = ("entities", "memory of one", "of each", "step of one", "of all", "communication")
+    print_text("")
+    print_table(head, rows, f"{found.processes} processes on {found.nodes} machines, forecast")
+    when = "never for time, only for memory"
+    if found.pays_from is not None:
+        when = f"from {found.pays_from:,.0f} entities on"
+    note(f"dividing pays {when}, at {found.bandwidth / 1e9:g} GB/s between processes (assumed)")
 
 
 def _duration(seconds: float) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hyperfact.cli.common import DataDir, app, check_run, note
+from hyperfact.cli.common import DataDir, app, check_run, note, words
 from hyperfact.cli.options import LabelFile, with_code
 from hyperfact.errors import MissingExtraError
 
@@ -34,6 +34,12 @@ def serve(
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads that compute; by default half the cores.")
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1, max=256, help="Processes that answer; on SIGHUP new ones take their place."
+        ),
+    ] = 1,
     labels: LabelFile = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -56,7 +62,7 @@ def serve(
         raise MissingExtraError(package, "serve", "the service") from None
     import torch
 
-    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
+    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // max(2, workers)))
     settings = Settings(
         host=host,
         port=port,
@@ -66,5 +72,7 @@ def serve(
         quiet=quiet,
         data_dir=data_dir,
         labels=labels,
+        workers=workers,
+        command=tuple(words()),
     )
     start(runs, settings, note)

@@ -81,6 +81,11 @@ class Scorer:
                 scores = scores + self.evidence.scores(facts, slots)
         return scores
 
+    def prepare(self) -> None:
+        """Make now what the first question would wait for."""
+        facts, slots = batch_of([QuestionIds((BLANK_ID, 0), (0,))])
+        self.batch(facts, slots)
+
     @cached_property
     def _table(self) -> tuple[Tensor, Tensor | None]:
         """What every query of a linear form is multiplied with, made once.

@@ -204,17 +204,6 @@ def number_roles_of(config: ExperimentConfig, train: HKG) -> NumberRoles | None:
     return NumberRoles.of(train) or None
 
 
-def _refuse_divided(model: TransEQ) -> None:
-    """Counts and numbers belong to entities of all processes, and are not divided.
-
-    Raises:
-        ConfigError: Says which setting.
-    """
-    for part, setting in ((model.evidence, "evidence.order"), (model.numbers, "decoder.numbers")):
-        if part is not None:
-            raise ConfigError(f"{setting} needs one process; train without --processes")
-
-
 def evidence_of(config: ExperimentConfig, train: HKG) -> Evidence | None:
     """What the configuration counts in the training facts."""
     return Evidence(train, config.evidence) if config.evidence.order else None
@@ -275,6 +264,26 @@ class Setup:
         return evaluate(self.model, facts, self.known, policy=policy, limits=limits).metrics.mrr
 
 
+def refuse_undividable(config: ExperimentConfig, entities: int, shards: int) -> None:
+    """Say what several processes cannot do together.
+
+    Raises:
+        ConfigError: By the name of the setting.
+    """
+    objective = config.objective
+    decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
+    if objective.share < 1.0:
+        raise ConfigError("objective.share below 1 is for one process")
+    if objective.joint and not objective.negatives:
+        raise ConfigError("objective.joint with every entity as a candidate is for one process")
+    if config.evidence.order:
+        raise ConfigError("evidence.order counts facts for one process")
+    if decoder.reads_numbers(settings_of(TABLES["decoder"], "decoder", config.decoder)):
+        raise ConfigError("decoder.numbers is for one process")
+    if shards > entities:
+        raise ConfigError(f"{shards} processes cannot divide {entities} entities")
+
+
 def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     """The parts of a run: facts, their graph in a new model, and its training."""
     keep_freed_memory()
@@ -283,7 +292,7 @@ def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     model = build(config, train, generator)
     together = team()
     if together is not None:
-        _refuse_divided(model)
+        refuse_undividable(config, len(train.entities), together.shard.size)
         model.divide(together.shard)
     values = model.decoder.fills_values(model.decoder.settings)
     numbers = number_roles_of(config, train)

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from hyperfact.errors import ConfigError, StorageError, UserError
 from hyperfact.runs.device import device_of
-from hyperfact.system.launched import LAUNCHED, is_launched, members, rank
+from hyperfact.system.launched import LAUNCHED, attempt, is_launched, members, rank
 from hyperfact.training.distributed import Team, check_size, explaining_loss, joined
 
 _TERMINATED = -15  # those that the launcher ends when one has failed
@@ -89,7 +89,7 @@ def as_member(replicas: int, *, device: str = "auto") -> Iterator[Team | None]:
         raise ConfigError(f"RANK is {number} of WORLD_SIZE = {size} processes; they count from 0")
     backend = "nccl" if device_of(device).type == "cuda" else "gloo"
     with (
-        joined(number, size, replicas=replicas, backend=backend) as team,
+        joined(number, size, replicas=replicas, backend=backend, attempt=attempt()) as team,
         explaining_loss(is_said=is_launched()),
     ):
         yield team

@@ -4,5 +4,5 @@ The wire (`http`) knows nothing of what is asked; `app` is plain ASGI and runs o
 
 Order: http, opened, projection, replies, requests, static_files, batching, openapi, addresses,
 asking, querying, cards, exactness, guard, maps, download, entities, results, routes, page_routes,
-app, warm, start.
+app, warm, workers, start.
 """

@@ -8,13 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from hyperfact.errors import UserError
 from hyperfact.serve.app import create_app
 from hyperfact.serve.http.server import Server, listen
 from hyperfact.serve.opened import Models
 from hyperfact.serve.warm import warm
+from hyperfact.serve.workers import Crew, inherited_socket, is_generation, say_ready, supervise
 
 _CONNECTIONS = 512
+_BACKLOG = 1024  # clients that wait until somebody accepts them
 _SWITCH = 0.001  # seconds after which the thread that computes lets clients be heard
 _FILES = 65_536  # open files that are asked for; each client is one
 
@@ -31,6 +35,8 @@ class Settings:
     quiet: bool = False
     data_dir: Path | None = None
     labels: Path | None = None  # what names are called, for every run
+    workers: int = 1  # processes that answer
+    command: tuple[str, ...] = ()  # what each generation of workers runs
 
 
 def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) -> None:
@@ -54,11 +60,29 @@ def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) 
             f"warning: everyone who reaches {settings.host}:{settings.port} may ask; "
             "there is no password and no encryption"
         )
-    with listen(settings.host, settings.port) as bound:
+    if settings.workers > 1 and not is_generation():
+        with listen(settings.host, settings.port) as bound:
+            bound.listen(_BACKLOG)
+            supervise(settings.command, bound, settings.workers, tell)
+        return
+    threads = torch.get_num_threads()
+    if is_generation():
+        torch.set_num_threads(1)  # threads of this process would not be in its forks
+    with inherited_socket() if is_generation() else listen(settings.host, settings.port) as bound:
         models = Models.load(runs, data_dir=settings.data_dir, labels=settings.labels)
         _raise_file_limit()
         sys.setswitchinterval(_SWITCH)
-        asyncio.run(_answer(models, bound, settings, tell))
+        if not is_generation():
+            asyncio.run(_answer(models, bound, settings, tell))
+            return
+        for served in models.values():
+            served.predictor.scorer.prepare()  # made once, for all workers
+
+        def answer() -> None:
+            torch.set_num_threads(threads)
+            asyncio.run(_answer(models, bound, settings, lambda _: say_ready()))
+
+        Crew(answer, settings.workers).run()
 
 
 async def _answer(

@@ -27,6 +27,14 @@ def restarts() -> int:
     return _number("TORCHELASTIC_RESTART_COUNT", 0)
 
 
+def attempt() -> int:
+    """The same in all processes: how often those of one machine were started again.
+
+    Several machines find each other anew each time, and each counts for itself.
+    """
+    return restarts() if _number("GROUP_WORLD_SIZE", 1) == 1 else 0
+
+
 def is_follower() -> bool:
     """Whether another process writes and speaks."""
     return members() > 1 and rank() > 0

@@ -89,7 +89,13 @@ def check_size(processes: int, replicas: int) -> None:
 
 @contextmanager
 def joined(
-    rank: int, size: int, *, replicas: int = 1, backend: str = "gloo", seconds: float = 60.0
+    rank: int,
+    size: int,
+    *,
+    replicas: int = 1,
+    backend: str = "gloo",
+    attempt: int = 0,
+    seconds: float = 60.0,
 ) -> Iterator[Team]:
     """In this block the process is one of a team; its address is where torchrun has put it.
 
@@ -98,6 +104,7 @@ def joined(
         size: How many there are.
         replicas: Into how many parts batches are divided; each holds all rows.
         backend: Of torch.distributed: gloo on the CPU, nccl on CUDA.
+        attempt: How often the team was begun before; what it left at the meeting point is not read.
         seconds: To wait for the others.
 
     Raises:
@@ -106,9 +113,10 @@ def joined(
     """
     check_size(size, replicas)
     try:
-        dist.init_process_group(
-            backend, rank=rank, world_size=size, timeout=timedelta(seconds=seconds)
-        )
+        wait = timedelta(seconds=seconds)
+        store, _, _ = next(dist.rendezvous("env://", rank, size, timeout=wait))
+        fresh = dist.PrefixStore(f"attempt {attempt}", store)
+        dist.init_process_group(backend, store=fresh, rank=rank, world_size=size, timeout=wait)
         groups = _groups(rank, size, replicas)
     except (RuntimeError, ValueError) as error:
         raise StorageError(

@@ -16,6 +16,7 @@ from hyperfact.serve.http.refusals import RefusedError
 
 _SENT = 2**18  # bytes that the system keeps for a client who reads slowly
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_RETIRE = getattr(signal, "SIGUSR1", None)  # Windows has none, and no workers
 
 
 class Server:
@@ -41,7 +42,7 @@ class Server:
         self._app, self._most, self._limits = app, connections, limits or Limits()
         self._log, self._patience = log or _ignore, patience
         self._clients: dict[asyncio.Task[None], Connection] = {}
-        self._stop = asyncio.Event()
+        self._stop, self._lingers = asyncio.Event(), False
 
     async def run(self, listening: socket.socket, ready: Callable[[], None]) -> None:
         """Serve until a signal comes, or `stop` is called.
@@ -56,6 +57,8 @@ class Server:
                 loop.add_signal_handler(number, self.stop)
             except NotImplementedError:  # Windows, whose loop wakes up for plain handlers
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop))
+        if _RETIRE is not None:
+            loop.add_signal_handler(_RETIRE, self.retire)
         try:
             server = await asyncio.start_server(
                 self._accept, sock=listening, limit=2**16, backlog=1024
@@ -71,6 +74,11 @@ class Server:
 
     def stop(self) -> None:
         """Take no more clients, and let `run` return when requests in work have been answered."""
+        self._stop.set()
+
+    def retire(self) -> None:
+        """The same, but who is connected may ask once more: somebody else takes new clients."""
+        self._lingers = True
         self._stop.set()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -94,7 +102,7 @@ class Server:
         """Let requests in work end; connections without one end now."""
         for task, client in list(self._clients.items()):
             client.closing = True
-            if not client.busy:
+            if not (client.busy or self._lingers):
                 task.cancel()
         left = list(self._clients)
         if left:

@@ -1,0 +1,47 @@
+"""Processes that divide a model against one that holds it: time, communication, memory."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.measure import row
+
+_STEPS, _ROUNDS = 5, 2
+_SLOWER, _SMALLER = 1.25, 0.6  # of one process: the time, and the memory of the largest
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    if not os.environ.get("HYPERFACT_DATA"):
+        return  # the figures are of real graphs
+    alone, two = best_of("JF17K", 1, 2), best_of("JF17K", 2, 1)
+    ratio = two["seconds"] / alone["seconds"]
+    epoch = two["seconds"] * two["steps"]
+    bound = f"<= {_SLOWER} of 1 x 2 threads"
+    name = "JF17K: epoch of 2 processes x 1 thread"
+    yield row(name, epoch, "s", ratio=ratio, bound=bound, ok=ratio <= _SLOWER)
+    yield row("JF17K: share of communication, 2 processes", 100 * two["share"], "%")
+    alone, two = measure("WD50K", 1, 1), measure("WD50K", 2, 1)
+    ratio = two["peak"] / alone["peak"]
+    bound = f"<= {_SMALLER} of one process"
+    name = "WD50K: memory of the largest of 2 processes"
+    yield row(name, two["peak"], "GB", ratio=ratio, bound=bound, ok=ratio <= _SMALLER)
+
+
+def best_of(dataset: str, processes: int, threads: int) -> dict[str, Any]:
+    """The fastest of some rounds; others share the machine."""
+    found = [measure(dataset, processes, threads) for _ in range(_ROUNDS)]
+    return min(found, key=lambda one: float(one["seconds"]))
+
+
+def measure(dataset: str, processes: int, threads: int) -> dict[str, Any]:
+    """The slowest, largest and most talkative of so many processes."""
+    words = [sys.executable]
+    if processes > 1:
+        words += ["-m", "torch.distributed.run", "--nproc-per-node", str(processes)]
+    words += ["-m", "benchmarks._team", dataset, str(threads), str(_STEPS)]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {key: max(line[key] for line in lines) for key in lines[0]}
