@@ -41,8 +41,8 @@ REASONS: Mapping[str, str] = {
     "G-MPNN": f"{_TRANSEQ}; ours has m-DistMult as decoder and an initial scale of .3",
     "StarE": _TRANSEQ,
     "ReAlE": "published with d = 200 and 1,000 epochs; ours has d = 128 and minutes",
-    "GETD": "published with a core of its own for each arity, and ties by the order of a sort; ours "
-    "has one ring for all arities",
+    "GETD": "published with a core of its own for each arity, and ties by the order of a sort; "
+    "ours has one ring for all arities",
     "S2S": "published figures are the best test MRR over all checkpoints of a search",
     "GRAN": "published with 12 layers of d = 256, trained on train and valid; ours has 3 of "
     "d = 128, trained on train",
