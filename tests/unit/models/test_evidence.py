@@ -163,9 +163,7 @@ def test_a_profile_leaves_the_fact_out(hkg: HKG) -> None:
         left = evidence.scores(facts, slots, answers=Targets.one_each(answers)).detach()
         for i, row in enumerate(queries.fact):
             rest = hkg.select(np.setdiff1d(np.arange(len(hkg)), [row]))
-            alone = FactBatch(
-                *(part[i : i + 1] for part in (facts.entities, facts.relations, facts.mask))
-            )
+            alone = FactBatch.of(hkg, np.array([row]))
             expected = Evidence(rest, config).double().scores(alone, slots[i : i + 1]).detach()
             answer = int(answers[i])
             assert float(left[i, answer]) == pytest.approx(float(expected[0, answer]), abs=1e-6)
