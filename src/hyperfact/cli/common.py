@@ -22,8 +22,8 @@ from hyperfact import __version__
 from hyperfact.cli.visible import VisibleFormatter, in_line, visible
 from hyperfact.errors import HyperfactError, UserError
 from hyperfact.system.cores import cores, is_busy
-from hyperfact.system.members import is_follower, local_members, members, rank
 from hyperfact.system.memory import keep_freed_memory
+from hyperfact.system.torchrun import is_follower, local_members, members, rank
 from hyperfact.system.writing import is_special, write_atomically
 
 app = typer.Typer(

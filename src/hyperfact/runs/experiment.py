@@ -19,8 +19,8 @@ from hyperfact.runs.record import Directory, Record, noting_failure
 from hyperfact.runs.run import Run, evaluate_split, open_run
 from hyperfact.runs.sizes import refuse_impossible
 from hyperfact.system.lock import RunLock
-from hyperfact.system.members import restarts
 from hyperfact.system.memory import machine_memory
+from hyperfact.system.torchrun import restarts
 from hyperfact.training.checkpoints import Checkpoint, Checkpoints
 from hyperfact.training.distributed import Team, team
 from hyperfact.training.events import Event, Hold, Interruption, Watch
