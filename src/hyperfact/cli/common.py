@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     handler.setFormatter(VisibleFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     words = list(sys.argv[1:] if arguments is None else arguments)
-    _state.update(words=words, quiet=is_follower())
+    _state.update(words=words, quiet=False)
     sys.exit(_run(words or ["--help"]))
 
 
@@ -157,6 +157,7 @@ def _parser(*, is_narrow: bool) -> Callable[..., Any]:
 
 def _run(words: list[str]) -> int:
     try:
+        _state["quiet"] = is_follower()
         columns = get_terminal_size().columns
         narrow = {"terminal_width": columns - 2} if columns < _NARROW else {}
         parse = _parser(is_narrow=bool(narrow))
