@@ -172,7 +172,7 @@ def test_a_machine_that_is_lost_and_comes_back(data: Path, whole: Path, tmp_path
 def first_steps(config: ExperimentConfig, count: int) -> tuple[list[float], list[int]]:
     """Losses of the first steps on FB-AUTO, then the ranks of validation facts."""
     torch.set_num_threads(1)
-    setup = set_up(config, load("fb-auto", data_dir=data_folder()))
+    setup = set_up(config, load("FB-AUTO", data_dir=data_folder()))
     reports = (event for event in setup.trainer.run() if isinstance(event, Report))
     losses = [report.loss for report in islice(reports, count)]
     assert setup.valid is not None
@@ -192,7 +192,7 @@ def test_losses_and_ranks_do_not_depend_on_the_number_of_processes() -> None:
 
 def mrr_of(config: ExperimentConfig) -> float:
     torch.set_num_threads(1)
-    return run(config, splits=load("fb-auto", data_dir=data_folder())).results["test"].metrics.mrr
+    return run(config, splits=load("FB-AUTO", data_dir=data_folder())).results["test"].metrics.mrr
 
 
 def test_trained_models_are_as_good() -> None:

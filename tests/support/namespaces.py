@@ -34,7 +34,9 @@ class Machine:
 
     def start(self, *words: str, log: Path, cwd: Path) -> "subprocess.Popen[bytes]":
         """Run a command there."""
-        environment = {**os.environ, "GLOO_SOCKET_IFNAME": self.cable, "OMP_NUM_THREADS": "1"}
+        own = {"GLOO_SOCKET_IFNAME": self.cable, "OMP_NUM_THREADS": "1"}
+        again = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}  # see docs/howto/cluster.md
+        environment = {**os.environ, **own, **again}
         with log.open("ab") as file:
             return subprocess.Popen(
                 ["ip", "netns", "exec", self.name, *words],

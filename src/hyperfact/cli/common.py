@@ -22,8 +22,8 @@ from hyperfact import __version__
 from hyperfact.cli.visible import VisibleFormatter, in_line, visible
 from hyperfact.errors import HyperfactError, UserError
 from hyperfact.system.cores import cores, is_busy
-from hyperfact.system.launched import is_follower, local_members, members, rank
 from hyperfact.system.memory import keep_freed_memory
+from hyperfact.system.torchrun import is_follower, local_members, members, rank
 from hyperfact.system.writing import is_special, write_atomically
 
 app = typer.Typer(
@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     handler.setFormatter(VisibleFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     words = list(sys.argv[1:] if arguments is None else arguments)
-    _state.update(words=words, quiet=is_follower())
+    _state.update(words=words, quiet=False)
     sys.exit(_run(words or ["--help"]))
 
 
@@ -166,6 +166,7 @@ def _parser(*, is_narrow: bool) -> Callable[..., Any]:
 
 def _run(words: list[str]) -> int:
     try:
+        _state["quiet"] = is_follower()
         columns = get_terminal_size().columns
         narrow = {"terminal_width": columns - 2} if columns < _NARROW else {}
         parse = _parser(is_narrow=bool(narrow))

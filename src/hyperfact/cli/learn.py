@@ -35,8 +35,8 @@ from hyperfact.runs.configurations import read_config
 from hyperfact.runs.defaults import with_defaults
 from hyperfact.runs.extensions import refuse_unknown
 from hyperfact.runs.sizes import refuse_impossible
-from hyperfact.system.launched import is_follower, members
 from hyperfact.system.memory import machine_memory
+from hyperfact.system.torchrun import is_follower, members
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.runs.run import Run

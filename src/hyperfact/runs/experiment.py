@@ -18,9 +18,9 @@ from hyperfact.runs.provenance import deciding, refuse_other
 from hyperfact.runs.record import Directory, Record, noting_failure
 from hyperfact.runs.run import Run, evaluate_split, open_run
 from hyperfact.runs.sizes import refuse_impossible
-from hyperfact.system.launched import restarts
 from hyperfact.system.lock import RunLock
 from hyperfact.system.memory import machine_memory
+from hyperfact.system.torchrun import restarts
 from hyperfact.training.checkpoints import Checkpoint, Checkpoints
 from hyperfact.training.distributed import Team, team
 from hyperfact.training.events import Event, Hold, Interruption, Watch

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from hyperfact.errors import ConfigError, StorageError, UserError
 from hyperfact.runs.device import device_of
-from hyperfact.system.launched import LAUNCHED, attempt, is_launched, members, rank
+from hyperfact.system.torchrun import LAUNCHED, attempt, is_launched, members, rank
 from hyperfact.training.distributed import Team, check_size, explaining_loss, joined
 
 _TERMINATED = -15  # those that the launcher ends when one has failed

@@ -8,6 +8,8 @@ several machines: it is a forecast, as good as the two numbers that are assumed.
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import torch
+
 from hyperfact.config import ExperimentConfig
 from hyperfact.runs.plan import Forecast
 from hyperfact.runs.sizes import GraphSize
@@ -70,6 +72,7 @@ def team_forecast(
         nodes: Machines, each with as many cores as this one.
         bandwidth: Bytes a second between two processes.
     """
+    threads = min(torch.get_num_threads(), cores())  # of the probe, and of each process
     has_graph = config.encoder.name != "lookup"
     nodes_each = 1 + (size.mediators / size.entities if has_graph else 0)  # rows for each entity
     row_bytes = (
@@ -79,7 +82,7 @@ def team_forecast(
     gathered = 4 * row_bytes if has_graph else row_bytes  # table, gradient, sums; first values
     sent = 2 * row_bytes * (processes - 1) / processes if has_graph else 0.0
     work = found.epoch_seconds / found.steps / size.entities  # seconds for each entity
-    speed = min(processes, nodes * cores()) / cores()  # one process may use all cores of one
+    speed = min(processes * threads, nodes * cores()) / threads
     own = max(0.0, found.memory - _BASE) / size.entities
     latency = _CALLS * _LATENCY
 

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 from hyperfact.errors import ConfigError, StorageError
 from hyperfact.models.shard import Shard
@@ -114,8 +116,8 @@ def joined(
     check_size(size, replicas)
     try:
         wait = timedelta(seconds=seconds)
-        store, _, _ = next(dist.rendezvous("env://", rank, size, timeout=wait))
-        fresh = dist.PrefixStore(f"attempt {attempt}", store)
+        store, _, _ = next(rendezvous("env://", rank, size, timeout=wait))
+        fresh = PrefixStore(f"attempt {attempt}", store)
         dist.init_process_group(backend, store=fresh, rank=rank, world_size=size, timeout=wait)
         groups = _groups(rank, size, replicas)
     except (RuntimeError, ValueError) as error:

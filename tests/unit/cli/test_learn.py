@@ -189,3 +189,27 @@ def test_options_of_a_group_are_those_of_the_command() -> None:
     assert list(signature(expanded).parameters) == ["word", "size", "name", "loud"]
     expanded(word="a", size=2, name="b", loud=True)
     assert given == ["a", Group(2, "b"), True]
+
+
+@pytest.mark.parametrize(
+    ("environment", "options", "reason"),
+    [
+        ({}, ("--processes", "3", "--replicas", "2"), "3 processes cannot hold 2 replicas"),
+        ({}, ("--replicas", "2"), "--replicas 2 needs as many --processes"),
+        ({"WORLD_SIZE": "2"}, ("--processes", "4"), "torchrun has started 2"),
+        ({"WORLD_SIZE": "two"}, (), "WORLD_SIZE in the environment is 'two'"),
+    ],
+)
+def test_numbers_of_processes_that_do_not_fit_are_refused(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    options: tuple[str, ...],
+    reason: str,
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    code, out, err = call(capsys, "train", "--dataset", "world", "--no-store", *options)
+    assert (code, out) == (2, "")
+    assert reason in err
+    assert len(err.splitlines()) == 1
