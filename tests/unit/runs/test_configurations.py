@@ -12,7 +12,6 @@ from hyperfact.runs.provenance import fingerprint
 AWAITED = {
     "fb_auto_evidence",
     "fb_auto_paper",
-    "jf17k_evidence",
     "jf17k_paper",
     "wd50k_evidence",
     "wikipeople_3_evidence",
