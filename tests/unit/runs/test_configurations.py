@@ -38,7 +38,6 @@ AWAITED = {
     "fb_auto_s2s",
     "fb_auto_stare_transformer",
     "hn_yg_hynt",
-    "jf17k_evidence",
     "jf17k_paper",
     "wd50k_100_hytransformer",
     "wd50k_100_stare_transformer",
