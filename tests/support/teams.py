@@ -10,7 +10,6 @@ import torch
 
 from hyperfact.training.distributed import joined
 
-
 _PATIENCE = 900.0  # seconds for all of them, on a machine that does other work too
 
 
