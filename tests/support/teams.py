@@ -10,6 +10,8 @@ import torch
 
 from hyperfact.training.distributed import joined
 
+_PATIENCE = 900.0  # seconds for all of them, on a machine that does other work too
+
 
 def free_port() -> int:
     """A port of loopback that nobody uses now."""
@@ -40,7 +42,7 @@ def together(size: int, task: Callable[..., Any], *arguments: Any, replicas: int
     ]
     for member in members:
         member.start()
-    found = dict(results.get(timeout=120) for _ in members)
+    found = dict(results.get(timeout=_PATIENCE) for _ in members)
     for member in members:
         member.join(timeout=30)
         if member.is_alive():

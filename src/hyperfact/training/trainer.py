@@ -16,12 +16,12 @@ from torch import Tensor
 from hyperfact.config import OptimizerConfig, TrainingConfig
 from hyperfact.errors import NumericalError
 from hyperfact.graph.ragged import Array
-from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.system.clock import seconds
 from hyperfact.training.averaging import Average, snapshot
 from hyperfact.training.distributed import sum_gradients
 from hyperfact.training.events import Epoch, Event, Hold, Report
+from hyperfact.training.gradients import accumulate
 from hyperfact.training.objective import Objective
 from hyperfact.training.optimizer import (
     clip,
@@ -271,38 +271,3 @@ def check_finite(report: Report) -> None:
 def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors whose name begins so, by the rest of their name."""
     return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-
-
-def accumulate(
-    model: TransEQ,
-    objective: Objective,
-    items: Array,
-    *,
-    micro_batch: int,
-    keep: Tensor | None,
-    generator: torch.Generator | None,
-) -> float:
-    """Add the gradient of the mean loss of these items; returns the loss.
-
-    Where the model is divided, both are this process's share.
-
-    The decoder runs in micro-batches against a detached copy of the representations, whose
-    gradients add up; then the encoder's backward runs once. This is exact, and memory does not
-    depend on the number of items.
-    """
-    made = model.encode(keep=keep, generator=generator).tensors()
-    leaves = {name: t.detach() for name, t in made.items()}
-    for name, leaf in leaves.items():
-        leaf.requires_grad_(made[name].requires_grad)
-    z = Representations.of(leaves)
-    arity = objective.graph.arity[objective.queries.fact[items]]
-    items = items[np.argsort(arity, kind="stable")]  # less padding
-    total = 0.0
-    for start in range(0, len(items), micro_batch):
-        part = items[start : start + micro_batch]
-        loss = objective.loss(model, part, z, generator) / len(items)
-        loss.backward()  # type: ignore[no-untyped-call]
-        total += float(loss.detach())
-    outputs = [(t, leaves[name].grad) for name, t in made.items() if leaves[name].grad is not None]
-    torch.autograd.backward([t for t, _ in outputs], [g for _, g in outputs])
-    return total

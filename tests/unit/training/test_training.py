@@ -13,9 +13,10 @@ from hyperfact.errors import NumericalError
 from hyperfact.models.transeq import TransEQ
 from hyperfact.models.unseen import Unseen
 from hyperfact.training.events import Epoch, Report
+from hyperfact.training.gradients import accumulate
 from hyperfact.training.objectives import make_objective
 from hyperfact.training.optimizer import learning_rate
-from hyperfact.training.trainer import HideTargets, Trainer, accumulate
+from hyperfact.training.trainer import HideTargets, Trainer
 from tests.support.models import ENCODER_FORMS, model_of, random_facts
 
 
