@@ -24,7 +24,7 @@ from hyperfact.cli.data import Reading, labelled
 from hyperfact.cli.options import LabelFile, NamingCommand, grouped, with_code
 from hyperfact.cli.query_bench import judge_queries
 from hyperfact.cli.results import report
-from hyperfact.errors import DataError, UnknownNameError
+from hyperfact.errors import DataError, UnknownNameError, UserError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.evaluation import Evaluation, Policy
@@ -107,6 +107,8 @@ def evaluate_(
     `hyperfact evaluate runs/b --queries queries.jsonl`
     """
     if queries is not None:
+        if ranks is not None or policy != PolicyOptions():
+            raise UserError("--queries has one policy: filtered, all entities; and no rank table")
         opening = Opening(view.labels, data_dir, threads)
         judge_queries(path, queries, opening, as_json=view.as_json)
         return

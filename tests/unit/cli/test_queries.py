@@ -96,6 +96,8 @@ def test_queries_are_drawn_and_ranked(
     assert all(0 < score["mrr"] <= 1 for score in found["shapes"].values())
     assert run("evaluate", path, "--queries", str(file)) == 0
     assert "Every query" in capsys.readouterr().out
+    assert run("evaluate", path, "--queries", str(file), "--slots", "so") == 2
+    assert "one policy" in capsys.readouterr().err
 
 
 def test_a_file_of_other_queries_is_refused(
