@@ -8,7 +8,9 @@ import json
 import pkgutil
 import re
 import runpy
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -102,7 +104,8 @@ def test_the_decoder_of_the_examples_keeps_the_contract(
     promise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = runpy.run_path(str(ROOT / "examples" / "own_decoder.py"))
-    monkeypatch.setitem(DECODERS, "roles", names["Roles"])
+    monkeypatch.setitem(sys.modules, "hyperfact.models.decoders.own", SimpleNamespace(**names))
+    monkeypatch.setitem(DECODERS.members, "roles", "own.Roles")
     getattr(contract, promise)("roles")
 
 

@@ -56,7 +56,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("evaluation/ranking.py", "one more than 2 in _CELLS = 2 ** 25"): _AT_ONCE,
     (
         "evaluation/ranking.py",
-        "Gt for chunk >= entities in if chunk >= entities:",
+        "Gt for chunk >= width in if chunk >= width:",
     ): "one piece as wide as all is all",
     ("evaluation/foreign.py", f"one more than 0 in {_WIDTH}"): _WIDE,
     ("evaluation/foreign.py", f"one more than 0 in {_WIDTH} (2)"): _WIDE,

@@ -68,7 +68,7 @@ def in_child(act: Callable[[], float]) -> float:
 def main() -> None:
     """Print for each shape: bytes before, bytes forecast, bytes taken."""
     torch.set_num_threads(1)
-    before = float(peak_memory())
+    before = in_child(lambda: float(peak_memory()))
     tiny = {"training": {"dim": 8, "epochs": 1, "precision": "float32"}}
     run(ExperimentConfig.from_dict(tiny), splits=facts_of(100, 150))  # loads kernels for all
     found = {}

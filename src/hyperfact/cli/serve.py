@@ -1,6 +1,7 @@
 """The command that answers over HTTP: serve."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -49,18 +50,16 @@ def serve(
 
     Examples: `hyperfact serve runs/b`, `hyperfact serve best=runs/b other=runs/c --port 9000`
     """
+    for package in ("anyio", "h11", "starlette"):
+        if find_spec(package) is None:
+            raise MissingExtraError(package, "serve", "the service")
     for run in runs:
         if not Path(run).exists():  # a name may stand before the path, and the path have an =
             check_run(Path(run.partition("=")[2] or run))
-    try:
-        from hyperfact.serve.start import Settings
-        from hyperfact.serve.start import serve as start
-    except ModuleNotFoundError as error:
-        package = str(error.name).partition(".")[0]
-        if package not in {"anyio", "h11", "starlette"}:
-            raise
-        raise MissingExtraError(package, "serve", "the service") from None
     import torch
+
+    from hyperfact.serve.start import Settings
+    from hyperfact.serve.start import serve as start
 
     torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // max(2, workers)))
     settings = Settings(

@@ -19,25 +19,25 @@ class Family(Mapping[str, type[T]], Generic[T]):
     """
 
     def __init__(self, package: str, members: Mapping[str, str]) -> None:
-        self._package, self._members = package, dict(members)
+        self._package, self.members = package, dict(members)
 
     def __getitem__(self, name: str) -> type[T]:
-        module, _, owner = self._members[name].partition(".")
+        module, _, owner = self.members[name].partition(".")
         found: type[T] = getattr(import_module(f"{self._package}.{module}"), owner)
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._members)
+        return iter(self.members)
 
     def __len__(self) -> int:
-        return len(self._members)
+        return len(self.members)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._members  # without loading it
+        return name in self.members  # without loading it
 
     def by_class(self, owner: str) -> type[T]:
         """The class that is called so in Python, for `from package import Class`."""
-        for name, place in self._members.items():
+        for name, place in self.members.items():
             if place.partition(".")[2] == owner:
                 return self[name]
         raise AttributeError(f"module {self._package!r} has no attribute {owner!r}")

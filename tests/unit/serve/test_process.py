@@ -58,8 +58,7 @@ def test_a_wider_address_needs_a_flag(capsys: pytest.CaptureFixture[str], tmp_pa
         err = capsys.readouterr().err
         assert len(err.splitlines()) == 1
         assert "add --expose" in err
-    missing = str(tmp_path / "none")
-    assert fails(missing, "--host", "0.0.0.0", "--expose", "--port", "0") == 2
+    assert fails(str(tmp_path), "--host", "0.0.0.0", "--expose", "--port", "0") == 2
     warning, error = capsys.readouterr().err.splitlines()
     assert warning.startswith("warning: everyone who reaches 0.0.0.0")
     assert error.startswith("error: ")

@@ -40,6 +40,7 @@ SYSTEMS: Mapping[str, str] = {
     "TuckER": "tucker",
     "ConvE": "conve",
     "CompGCN + ConvE": "compgcn_conve",
+    "m-DistMult + counts": "evidence",
 }
 _ELSEWHERE = "FB-AUTO"  # its recipe of a system serves benchmarks that have none
 _COMPONENTS = ("encoder", "decoder")

@@ -52,13 +52,14 @@ class Server:
             ready: Called when clients are accepted.
         """
         loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
-            try:
-                loop.add_signal_handler(number, self.stop)
-            except NotImplementedError:  # Windows, whose loop wakes up for plain handlers
-                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.stop))
+        acts = dict.fromkeys(_SIGNALS, self.stop)
         if _RETIRE is not None:
-            loop.add_signal_handler(_RETIRE, self.retire)
+            acts[_RETIRE] = self.retire
+        for number, act in acts.items():
+            try:
+                loop.add_signal_handler(number, act)
+            except NotImplementedError:  # Windows, whose loop wakes up for plain handlers
+                signal.signal(number, lambda *_, act=act: loop.call_soon_threadsafe(act))
         try:
             server = await asyncio.start_server(
                 self._accept, sock=listening, limit=2**16, backlog=1024
