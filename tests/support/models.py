@@ -120,6 +120,7 @@ PACE: dict[str, dict[str, Any]] = {
     "mcp": {"lr": 0.01},
     "s2s": {"epochs": 100},
     "hinge": {"epochs": 25, "batch_size": 64},
+    "nalp": {"options": {"filters": 64, "units": 128}},
     "neuinfer": {"epochs": 25},
     "gran": _TRANSFORMER,
     "hynt": _TRANSFORMER,

@@ -22,7 +22,8 @@ def ranked(name: str, policy: Policy | None = None) -> Evaluation:
 
 
 @pytest.mark.parametrize(
-    "name", ["FB-AUTO", "JF17K", pytest.param("WD50K", marks=pytest.mark.slow)]
+    "name",
+    ["FB-AUTO", *(pytest.param(name, marks=pytest.mark.slow) for name in ("JF17K", "WD50K"))],
 )
 def test_every_slot_of_every_test_fact_is_ranked_once(name: str) -> None:
     found = ranked(name)

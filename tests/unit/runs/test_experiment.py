@@ -76,7 +76,7 @@ def test_every_pair_can_learn_fifty_facts_by_heart(encoder: str, decoder: str) -
     start = {key: pace[key] for key in ("initial_scale",) if key in pace}
     config = small(
         encoder={"name": encoder, **start},
-        decoder={"name": decoder, **options},
+        decoder={"name": decoder, **options, **pace.get("options", {})},
         training=training,
         optimizer={"lr": pace.get("lr", 0.02), "lr_decay": 0.98},
     )

@@ -24,6 +24,7 @@ def outcome_is_there(path: Path) -> bool:
     return (path / "manifest.json").exists() and not (path / "failure.json").exists()
 
 
+@pytest.mark.slow
 def test_a_limit_on_file_sizes_is_a_full_disk(data: Path, tmp_path: Path) -> None:
     """RLIMIT_FSIZE in a real process: exit 3, one line, and it goes on when there is room."""
     path = tmp_path / "run"

@@ -44,21 +44,28 @@ def whole(data: Path) -> Path:
     return data.parent / "whole"
 
 
-def test_eight_kills_at_random_moments_of_one_run(data: Path, whole: Path, tmp_path: Path) -> None:
-    kills = kill_again_and_again(data, tmp_path / "run", 8, random.Random(1))
-    assert kills >= 6
+def test_four_kills_at_random_moments_of_one_run(data: Path, whole: Path, tmp_path: Path) -> None:
+    """Thirty and three hundred at night."""
+    kills = kill_again_and_again(data, tmp_path / "run", 4, random.Random(1))
+    assert kills >= 3
     assert equal(whole, tmp_path / "run")
 
 
 def test_fresh_processes_give_the_same_bits(data: Path, whole: Path, tmp_path: Path) -> None:
-    """Four processes with the one above; ten run at night."""
-    processes = [train(data, tmp_path / str(i), by=fresh) for i in range(3)]
+    """Three processes with the one above; ten run at night."""
+    processes = [train(data, tmp_path / str(i), by=fresh) for i in range(2)]
     for process in processes:
         finish(process)
-    assert all(equal(whole, tmp_path / str(i)) for i in range(3))
+    assert all(equal(whole, tmp_path / str(i)) for i in range(2))
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGTERM, 143),
+        pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_stores_and_ends_at_the_next_step(
     number: signal.Signals, code: int, data: Path, whole: Path, tmp_path: Path
 ) -> None:
