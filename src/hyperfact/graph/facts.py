@@ -165,6 +165,11 @@ class Vocabulary(Sequence[str]):
             twice = next(n for i, n in enumerate(self._names) if self._index[n] != i)
             raise DataError(f"the name {twice!r} stands twice in a vocabulary")
 
+    @classmethod
+    def of(cls, names: Iterable[str]) -> "Vocabulary":
+        """Of these names; a vocabulary is its own."""
+        return names if isinstance(names, cls) else cls(names)
+
     def id(self, name: str, kind: str = "name") -> int:
         """The id of a name; an unknown one is an error that names the nearest."""
         found = self.get(name)
