@@ -236,11 +236,11 @@ def test_a_fact_that_was_held_out_may_join() -> None:
     [
         ("player 1 | plays for", FactSyntaxError, "player 1"),
         ("player 1 | plays for | ?", FactSyntaxError, "no blank"),
-        ("player 1 | play for | club 1", UnknownNameError, "nearest known ones are 'plays for'"),
+        ("player 1 | play for | club 1", UnknownNameError, "nearest known ones are plays for"),
         (Fact("a", "in", "b", (("until", "c"),)), UnknownNameError, "unknown relation 'until'"),
         (Fact("", "in", "city 1"), UserError, "without a name"),
         (Fact("a", "in", "b", tuple(("since", f"c {i}") for i in range(99))), UserError, "may hav"),
-        ([Fact(f"p {i}", "in", "city 1") for i in range(10_000)], UserError, "10,000 entities"),
+        ([Fact("p", "in", f"c {i}") for i in range(9_999)], UserError, "10,000 entities"),
     ],
 )
 def test_bad_facts_change_nothing(wrong: object, error: type[Exception], says: str) -> None:

@@ -4,7 +4,7 @@ Order: batch, card, scorer, search, folder.
 """
 
 from hyperfact.predict.export.batch import BatchReport, answer_file
-from hyperfact.predict.export.folder import export_run
+from hyperfact.predict.export.folder import export_run, store_with_added
 from hyperfact.predict.export.scorer import export_scorer
 from hyperfact.predict.export.search import export_index
 
