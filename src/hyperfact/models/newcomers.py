@@ -16,8 +16,10 @@ from hyperfact.errors import UserError
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.joining import Joined
 from hyperfact.graph.kg import KG
-from hyperfact.graph.ragged import Array, owners_of
+from hyperfact.graph.ragged import Array, find, owners_of
 from hyperfact.graph.role_index import RoleIndex
+from hyperfact.models.decoders.decoder import Decoder
+from hyperfact.models.encoders.mediators import MediatorInput
 from hyperfact.models.transeq import TransEQ
 
 
@@ -72,6 +74,17 @@ def first_mediators(
     return found
 
 
+def mediator_vectors(
+    known: MediatorInput, of_old: Array, relation: Array
+) -> Tensor:  # (new mediators, dim)
+    """What enters the encoder for mediators that training did not have."""
+    had = np.unique(of_old)
+    place, there = find(had, relation)
+    common = known.common[torch.from_numpy(place)] if len(had) else _with_means(known.common, 1)
+    common = torch.where(torch.from_numpy(there)[:, None], common, _with_means(known.common, 1)[-1])
+    return torch.cat([common, first_mediators(known.own, of_old, relation)], dim=1)
+
+
 def inherit(new: TransEQ, old: TransEQ, joined: Joined) -> None:
     """Give a model of a larger graph the weights of a model of its first facts.
 
@@ -84,10 +97,11 @@ def inherit(new: TransEQ, old: TransEQ, joined: Joined) -> None:
         UserError: The facts bring something that the encoder has no weights for.
     """
     grown, wanted = _grown(new, old, joined), new.state_dict()
+    inherit_decoder(new.decoder, old.decoder)
     weights = {
         name: grown[name](t) if name in grown else t
         for name, t in old.state_dict().items()
-        if not name.startswith("evidence.")
+        if name.startswith("encoder.")
     }
     for name, tensor in weights.items():
         if tensor.shape != wanted[name].shape:
@@ -96,8 +110,18 @@ def inherit(new: TransEQ, old: TransEQ, joined: Joined) -> None:
                 f"{len(wanted[name]):,} rows instead of {len(tensor):,}): it has to be trained "
                 "with facts of this kind"
             )
-    new.load_state_dict(weights)
+    new.load_state_dict(weights, strict=False)  # of the encoder alone
     new.evidence = None if old.evidence is None else old.evidence.over(joined.graph)
+
+
+def inherit_decoder(new: Decoder, old: Decoder) -> None:
+    """Give a decoder of more entities the weights of one of fewer; what is of each gets a mean."""
+    count, wanted = new.num_entities - old.num_entities, new.state_dict()
+    weights = {
+        name: t if t.shape == wanted[name].shape else _with_means(t, count)
+        for name, t in old.state_dict().items()
+    }
+    new.load_state_dict(weights)
 
 
 def _grown(new: TransEQ, old: TransEQ, joined: Joined) -> Mapping[str, Callable[[Tensor], Tensor]]:
@@ -120,10 +144,6 @@ def _grown(new: TransEQ, old: TransEQ, joined: Joined) -> Mapping[str, Callable[
         found["encoder.nodes.mediators.common"] = lambda common: _common_parts(
             common, before, after
         )
-    count = len(joined.entities) - old.decoder.num_entities
-    for part, tensor in new.decoder.state_dict().items():
-        if count and tensor.shape != old.decoder.state_dict()[part].shape:
-            found[f"decoder.{part}"] = lambda rows: _with_means(rows, count)
     return found
 
 

@@ -93,7 +93,7 @@ class TransEQ(nn.Module):
             generator: Source of what a step of training draws; None: nothing is drawn.
         """
         step = GraphPass(keep, generator, self.decoder.coordinates(generator))
-        with self._products():
+        with self.products():
             z: Representations = self.encoder(step)
         if self.unseen is None:
             return replace(z, numbers=self.numbers)
@@ -124,7 +124,7 @@ class TransEQ(nn.Module):
             answers: While training, those whose own facts are no evidence for them.
             generator: Source of dropout; None: no dropout.
         """
-        with self._products():
+        with self.products():
             scores = self.decoder.score_slot(
                 facts, slots, z, candidates=candidates, generator=generator
             )
@@ -161,7 +161,7 @@ class TransEQ(nn.Module):
         generator: torch.Generator | None = None,
     ) -> LinearForm | None:
         """Vectors whose products are the scores, if the decoder has such; as in `score_slot`."""
-        with self._products():
+        with self.products():
             form = self.decoder.linear_form(facts, slots, z, generator=generator)
         if form is None or self.evidence is None:
             return form
@@ -179,7 +179,7 @@ class TransEQ(nn.Module):
         with torch.no_grad():
             return Mediators(nodes.mediators(), graph.mediator_fact, graph.mediator_relation)
 
-    def _products(self) -> AbstractContextManager[object]:
+    def products(self) -> AbstractContextManager[object]:
         """Matrix products in bfloat16 where asked for; sums stay in float32."""
         if self.precision != "bfloat16":
             return nullcontext()

@@ -44,7 +44,8 @@ class Standing:
         train, partial = training_facts(config, splits), config.objective.partial > 0
         knowledge = Knowledge(splits, train, partial=partial)
         make = self._model if model is None else lambda: model
-        self._trained = Ground(splits, knowledge, scorer, make)
+        configs = (config,) if loaded is None else loaded.configs
+        self._trained = Ground(splits, knowledge, scorer, configs, make)
         self._ground, self._added = self._trained, frozenset[Fact]()
 
     @property
@@ -140,6 +141,5 @@ class Standing:
         """Answer from these facts from now on."""
         if added == self._added:
             return
-        configs = (self.config,) if self._loaded is None else self._loaded.configs
-        ground = self._trained.with_facts(joined, configs) if added else self._trained
+        ground = self._trained.with_facts(joined) if added else self._trained
         self._ground, self._added = ground, added

@@ -1,6 +1,6 @@
 """CompGCN: messages compose a neighbour with a relation (ICLR 2020), the paper's encoder."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 import torch
@@ -122,23 +122,38 @@ class CompGCNLayer(nn.Module):
         step: GraphPass,
     ) -> Tensor:  # (rows, kept)
         """New vectors of the first `rows` nodes."""
-        old = h[:rows]
+        heard = self.heard(h, z, view=view, weights=weights, rows=rows)
+        return self.combine(h[:rows], heard, step)
+
+    def heard(
+        self,
+        h: Tensor,  # (nodes, dim)
+        z: Tensor,  # (2 * types, dim)
+        *,
+        view: GraphView,
+        weights: tuple[Tensor, Tensor],
+        rows: int,
+    ) -> Iterator[Tensor]:  # (rows, dim), (rows, dim)
+        """What the first `rows` nodes hear over direct edges, then over inverse ones."""
+        directions = (view.edges, view.edges.reversed), z.chunk(2), weights
+        for edges, relations, weight in zip(*directions, strict=True):
+            yield compose_aggregate(
+                h, relations, edges=edges, weights=weight, composition=self.composition, rows=rows
+            )
+
+    def combine(
+        self,
+        old: Tensor,  # (rows, dim)
+        heard: Iterable[Tensor],  # (rows, dim), (rows, dim)
+        step: GraphPass,
+    ) -> Tensor:  # (rows, kept)
+        """New vectors of nodes from their old ones and what they hear in either direction."""
         phi = COMPOSITIONS[self.composition]
         w_loop, bias = phi.fold(self.loop[0], step.columns(self.w_loop))
         messages = old @ (w_loop / 3)
         if bias is not None:
             messages = messages + bias / 3
-        directions = zip(
-            (view.edges, view.edges.reversed),
-            z.chunk(2),
-            weights,
-            (self.w_direct, self.w_inverse),
-            strict=True,
-        )
-        for edges, relations, weight, matrix in directions:
-            sums = compose_aggregate(
-                h, relations, edges=edges, weights=weight, composition=self.composition, rows=rows
-            )
+        for sums, matrix in zip(heard, (self.w_direct, self.w_inverse), strict=True):
             third = step.columns(matrix) / 3
             if step.generator is None or self.dropout == 0.0:
                 messages = torch.addmm(messages, sums, third)
