@@ -30,6 +30,10 @@ def serve(
     at_once: Annotated[
         int, typer.Option(min=1, max=10_000, help="Requests in work; others get 503.")
     ] = 64,
+    facts: Annotated[
+        int,
+        typer.Option(min=0, max=1000, help="Facts that clients may add to a run; 0: none."),
+    ] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads that compute; by default half the cores.")
@@ -66,5 +70,6 @@ def serve(
         quiet=quiet,
         data_dir=data_dir,
         labels=labels,
+        most_facts=facts,
     )
     start(runs, settings, note)

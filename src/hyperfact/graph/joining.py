@@ -49,7 +49,7 @@ def join(graph: HKG, facts: Iterable[Fact]) -> Joined:
     rows = sorted(set(facts), key=str)
     names = {n for f in rows for n in (f.subject, f.object, *(v for _, v in f.qualifiers))}
     new = sorted((n for n in names if graph.entities.get(n) is None), key=name_order)
-    entities = Vocabulary((*graph.entities, *new)) if new else graph.entities
+    entities = graph.entities.with_names(new)
     some = HKG.from_facts(rows, entities=entities, relations=graph.relations)
     fresh = _unknown_to(graph, some)
     columns = Columns.concatenate([graph.columns, fresh.columns])

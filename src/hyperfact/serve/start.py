@@ -31,6 +31,7 @@ class Settings:
     quiet: bool = False
     data_dir: Path | None = None
     labels: Path | None = None  # what names are called, for every run
+    most_facts: int = 0  # that clients may add to each run
 
 
 def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) -> None:
@@ -55,7 +56,12 @@ def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) 
             "there is no password and no encryption"
         )
     with listen(settings.host, settings.port) as bound:
-        models = Models.load(runs, data_dir=settings.data_dir, labels=settings.labels)
+        models = Models.load(
+            runs,
+            data_dir=settings.data_dir,
+            labels=settings.labels,
+            most_facts=settings.most_facts,
+        )
         _raise_file_limit()
         sys.setswitchinterval(_SWITCH)
         asyncio.run(_answer(models, bound, settings, tell))

@@ -59,7 +59,7 @@ class Heard:
         """Entities whose vectors change, by the numbers of `Further`, and their new vectors."""
         count, nodes = self.encoder.num_entities, len(self.h)
         source, kind, target, is_new = self._affected(more)
-        old, new = self._weights(source, target, is_new, more)
+        old, new = self._weights(source, target, is_new)
         ways = ((source, target), (target, source))
         is_entity = [
             (end < count) | (nodes <= end) & (end < nodes + more.entities) for _, end in ways
@@ -101,16 +101,19 @@ class Heard:
         return (*found, is_new)  # type: ignore[return-value]  # three columns and one more
 
     def _weights(
-        self, source: Tensor, target: Tensor, is_new: Tensor, more: Further
+        self, source: Tensor, target: Tensor, is_new: Tensor
     ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         """Weights of these edges in both directions, before and after; a new one had none."""
         view = self.encoder.view
-        spare = torch.zeros(len(more.vectors), dtype=torch.float64)
-        before = [torch.cat([d, spare]) for d in self.degrees]
-        joined = more.target, more.source
-        after = [
-            d + torch.bincount(end, minlength=len(d)) for d, end in zip(before, joined, strict=True)
-        ]
+        nodes, ends = torch.unique(torch.cat([source, target]), return_inverse=True)
+        source, target = ends.chunk(2)
+        known = nodes < len(self.h)
+        before, after = [], []
+        for degree, end in zip(self.degrees, (target, source), strict=True):  # received, sent
+            count = torch.zeros(len(nodes), dtype=torch.float64)
+            count[known] = degree[nodes[known]]
+            before.append(count)
+            after.append(count + torch.bincount(end[is_new], minlength=len(nodes)))
         direct, inverse = view.of(source, target, *before)
         old = torch.where(is_new, 0.0, direct), torch.where(is_new, 0.0, inverse)
         return old, view.of(source, target, *after)
