@@ -38,42 +38,39 @@ class Introduction:
             changed: Entities whose rows are other ones, or were not there.  # (changed,)
             added: The roles of the facts that were added; all of its entities are seen.
         """
-        old, count = self.z.entities, len(self.unseen.seen)
-        seen = torch.cat([self.unseen.seen, torch.zeros(len(entities) - count).bool()])
-        was_seen = seen.clone()
+        newcomers = torch.zeros(len(entities) - len(self.unseen.seen)).bool()
+        seen = torch.cat([self.unseen.seen, newcomers])
+        known = seen[changed]
         seen[torch.from_numpy(added.entities)] = True
         moved = entities[changed].double()
-        moved[was_seen[changed]] -= old[changed[was_seen[changed]]].double()
+        moved[known] -= self.z.entities[changed[known]].double()
         mean = ((self.sum + moved.sum(dim=0)) / seen.sum()).to(entities)
         if bool(seen.all()):
             return replace(self.z, entities=entities, stand_ins=None)
         if self.unseen.as_candidates:
             entities[~seen] = mean
-        vectors = self._roles(entities, changed.numpy(), moved, added, was_seen.numpy(), mean)
+        sums = self._moved(changed[known].numpy(), moved[known])
+        vectors = self._means(entities, sums, added, mean)
         return replace(self.z, entities=entities, stand_ins=StandIns(vectors, ~seen))
 
-    def _roles(
-        self,
-        entities: Tensor,
-        changed: Array,
-        moved: Tensor,
-        added: RoleIndex,
-        was_seen: Array,
-        mean: Tensor,
+    def _moved(self, changed: Array, moved: Tensor) -> Tensor:  # (3 * relations, dim)
+        """How far the sum of each role moves with those who were in it."""
+        sums = moved.new_zeros(len(self.offsets) - 1, moved.shape[1])
+        own = np.repeat(np.arange(len(changed)), np.diff(self.of_entity)[changed])
+        role = self.roles[places_of(self.of_entity, changed)]
+        return sums.index_add_(0, torch.from_numpy(role), moved[torch.from_numpy(own)])
+
+    def _means(
+        self, entities: Tensor, moved: Tensor, added: RoleIndex, mean: Tensor
     ) -> Tensor:  # (3 * relations, dim)
-        """The mean of each role, from its mean before and what has moved."""
-        assert self.z.stand_ins is not None
-        sizes = torch.from_numpy(np.diff(self.offsets))
-        known = np.flatnonzero(was_seen[changed])
-        own = np.diff(self.of_entity)[changed[known]]
-        sums = moved.new_zeros(len(sizes), moved.shape[1])
-        role = self.roles[places_of(self.of_entity, changed[known])]
-        sums.index_add_(0, torch.from_numpy(role), moved[torch.from_numpy(np.repeat(known, own))])
-        role, who = owners_of(added.offsets), added.entities
-        fresh = ~find(self.codes, role * 2**32 + who)[1]
-        role, who = torch.from_numpy(role[fresh]), torch.from_numpy(who[fresh])
-        sums.index_add_(0, role, entities[who].double())
-        now = sizes + torch.bincount(role, minlength=len(sizes))
-        before = self.z.stand_ins.vectors.double() * sizes[:, None]
-        means = ((before + sums) / now.clamp(min=1)[:, None]).to(entities)
+        """The mean of each role, from its mean before, what has moved, and who is new in it."""
+        assert self.z.stand_ins is not None, "there were strangers, and there still are"
+        role = owners_of(added.offsets)
+        fresh = ~find(self.codes, role * 2**32 + added.entities)[1]
+        new, who = torch.from_numpy(role[fresh]), torch.from_numpy(added.entities[fresh])
+        before = torch.from_numpy(np.diff(self.offsets))
+        now = before + torch.bincount(new, minlength=len(before))
+        sums = self.z.stand_ins.vectors.double() * before[:, None] + moved
+        sums.index_add_(0, new, entities[who].double())
+        means = (sums / now.clamp(min=1)[:, None]).to(entities)
         return torch.where((now == 0)[:, None], mean, means)

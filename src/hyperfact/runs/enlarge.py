@@ -15,7 +15,7 @@ from hyperfact.graph.role_index import RoleIndex
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.encoders.compgcn import CompGCN
 from hyperfact.models.encoders.hearing import Further, Heard
-from hyperfact.models.ensemble import Ensemble
+from hyperfact.models.ensemble import Ensemble, Pool
 from hyperfact.models.introduction import Introduction
 from hyperfact.models.newcomers import first_entities, inherit, inherit_decoder, mediator_vectors
 from hyperfact.models.representations import Representations
@@ -38,6 +38,7 @@ def enlarged(model: TransEQ, configs: Sequence[ExperimentConfig], joined: Joined
     """
     if isinstance(model, Ensemble):
         pool = model.decoder
+        assert isinstance(pool, Pool), "what an ensemble decodes with"
         both = zip(model.members, configs, strict=True)
         members = [enlarged(member, [config], joined) for member, config in both]
         return Ensemble(members, pool.weights, pool.temperatures).eval()

@@ -1,6 +1,7 @@
 """Facts that join after training: heard at once, undone exactly, and refused as a whole."""
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,9 @@ ASKED = ["player 99 | lives in | ?", "? | plays for | club 3", "player 1 | plays
 
 @lru_cache
 def predictor(encoder: str = "compgcn", **options: object) -> Predictor:
-    graph = {key: options.pop(key) for key in ("transformation", "mode") if key in options}
+    graph: dict[str, Any] = {
+        key: options.pop(key) for key in ("transformation", "mode") if key in options
+    }
     return Predictor.of(untrained(league(), encoder={"name": encoder, **options}, graph=graph))
 
 
@@ -256,7 +259,9 @@ def test_a_fact_that_was_held_out_may_join() -> None:
 def test_bad_facts_change_nothing(wrong: object, error: type[Exception], says: str) -> None:
     one = predictor().given(NEW)
     before, added, known = one.scorer, one.added, one.splits
-    bad = wrong if isinstance(wrong, list) else [NEW[0], wrong, Fact("x", "in", "city 1")]
+    bad: list[Any] = (
+        wrong if isinstance(wrong, list) else [NEW[0], wrong, Fact("x", "in", "city 1")]
+    )
     with pytest.raises(error, match=says):
         one.add(bad)
     assert (one.scorer, one.added, one.splits) == (before, added, known)

@@ -47,7 +47,7 @@ class Heard:
         self.z: tuple[Tensor, ...] = encoder.relations.detach().chunk(2)
         view, edges = encoder.view, encoder.view.edges
         with torch.no_grad():
-            self.h = encoder.nodes()  # (nodes, dim)
+            self.h: Tensor = encoder.nodes()  # (nodes, dim)
             weights, rows = view.weights(None), encoder.num_entities
             parts = self.layer.heard(
                 self.h, encoder.relations, view=view, weights=weights, rows=rows
