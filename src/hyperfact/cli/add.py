@@ -49,7 +49,7 @@ def facts_of(sources: Sequence[str]) -> "list[Fact]":
 def add_to(predictor: "Predictor", sources: Sequence[str]) -> "Addition":
     """Let these facts count as true, and say beside the output what came of it."""
     addition = predictor.add(facts_of(sources))
-    note(f"{len(addition.facts):,} facts added to those of the run")
+    note(f"facts added to those of the run: {len(addition.facts):,}")
     for line in addition.notes:
         note(line)
     return addition
@@ -85,4 +85,4 @@ def add(
     store_with_added(predictor, out)
     if as_json:
         print_json({**addition.as_dict(), "out": str(out)})
-    note(f"{out} knows {len(predictor.added):,} facts more than {path} was trained on")
+    note(f"written to {out}; facts beyond those of training: {len(predictor.added):,}")

@@ -39,7 +39,7 @@ class Addition:
     def notes(self) -> Iterator[str]:
         """What a person should know, a sentence each."""
         if self.repeated:
-            yield f"{self.repeated:,} facts were known already, which changes nothing"
+            yield f"known already, which changes nothing: {self.repeated:,}"
         for name, near in zip(self.names[:_NEAR], self.near, strict=False):
             yield f"{show(name)} is a new entity" + (f" (not {show(near)})" if near else "")
         if len(self.names) > _NEAR:

@@ -185,7 +185,7 @@ def test_facts_join_for_one_question_and_for_good(
     new = str(tmp_path / "new.jsonl")
     assert run("predict", path, question, "--with", fact, "--with", new, "--json") == 0
     out = capsys.readouterr()
-    assert "2 facts added to those of the run" in out.err
+    assert "facts added to those of the run: 2" in out.err
     assert "player 99 is a new entity" in out.err
     other = str(tmp_path / "run2")
     assert run("add", path, fact, new, "--out", other, "--json") == 0

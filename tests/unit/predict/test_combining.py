@@ -3,6 +3,7 @@
 import shutil
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,11 @@ QUESTION = "player 3 | lives in | ? | since = 2001"
 @lru_cache
 def two() -> tuple[Path, Path]:
     """A trained run that reads the graph, and one that does not but counts facts."""
-    parts = {"encoder": {"name": "lookup"}, "decoder": {"name": "hype"}, "evidence": {"order": 2}}
+    parts: dict[str, Any] = {
+        "encoder": {"name": "lookup"},
+        "decoder": {"name": "hype"},
+        "evidence": {"order": 2},
+    }
     other = untrained(league(), **parts)
     return league_run(), stored(other)
 

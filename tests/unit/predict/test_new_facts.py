@@ -207,7 +207,7 @@ def test_a_known_fact_changes_nothing() -> None:
     found = one.add([one.knowledge.train[3], str(one.knowledge.train[5])])
     assert (found.facts, found.repeated, found.names) == ((), 2, ())
     assert one.scorer is predictor().scorer
-    assert next(found.notes) == "2 facts were known already, which changes nothing"
+    assert next(found.notes) == "known already, which changes nothing: 2"
 
 
 # -- what people see -------------------------------------------------------------------------------
