@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from hyperfact.cli.add import With, add_to
 from hyperfact.cli.answers import print_answers, print_estimate, print_explanation, print_moves
 from hyperfact.cli.common import (
     AsJson,
@@ -54,13 +55,17 @@ class Opening:
     labels: LabelFile = None
     data_dir: DataDir = None
     threads: Threads = None
+    also: With = None
 
     def load(self, path: Path) -> "Predictor":
-        """The predictor of a run."""
+        """The predictor of a run, with facts that count as true too."""
         from hyperfact.predict import Predictor
 
         set_threads(self.threads)
-        return Predictor.load(path, data_dir=self.data_dir, labels=self.labels)
+        predictor = Predictor.load(path, data_dir=self.data_dir, labels=self.labels)
+        if self.also:
+            add_to(predictor, self.also)
+        return predictor
 
 
 @app.command()
@@ -92,6 +97,7 @@ def predict(
 
     Examples: `hyperfact predict runs/b "Hank Aaron | played for | ? | position = OF"`,
     `hyperfact predict runs/b "Hank Aaron | played for | Atlanta Braves | ? = OF" --json`,
+    `hyperfact predict runs/b "Jo Doe | played for | ?" --with "Jo Doe | position | OF"`,
     `hyperfact predict runs/b --batch questions.csv --out answers.parquet`
     """
     if (question is None) == (batch is None) or (batch is None) != (out is None):

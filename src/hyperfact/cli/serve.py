@@ -9,7 +9,7 @@ import typer
 
 from hyperfact.cli.common import DataDir, app, check_run, note, words
 from hyperfact.cli.options import LabelFile, with_code
-from hyperfact.errors import MissingExtraError
+from hyperfact.errors import MissingExtraError, UserError
 
 
 @app.command()
@@ -31,6 +31,10 @@ def serve(
     at_once: Annotated[
         int, typer.Option(min=1, max=10_000, help="Requests in work; others get 503.")
     ] = 64,
+    facts: Annotated[
+        int,
+        typer.Option(min=0, max=1000, help="Facts that clients may add to a run; 0: none."),
+    ] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads that compute; by default half the cores.")
@@ -53,6 +57,8 @@ def serve(
     for package in ("anyio", "h11", "starlette"):
         if find_spec(package) is None:
             raise MissingExtraError(package, "serve", "the service")
+    if workers > 1 and facts:
+        raise UserError("--facts are kept by one process: serve without --workers")
     for run in runs:
         if not Path(run).exists():  # a name may stand before the path, and the path have an =
             check_run(Path(run.partition("=")[2] or run))
@@ -73,5 +79,6 @@ def serve(
         labels=labels,
         workers=workers,
         command=tuple(words()),
+        most_facts=facts,
     )
     start(runs, settings, note)

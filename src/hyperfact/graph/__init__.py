@@ -1,7 +1,7 @@
 """The data model: facts and their syntax, vocabularies, HKG, KG, queries, batches.
 
 Order: name_search, ragged, syntax, facts, literal_forms, literal_texts, quantities, prefixes,
-label_texts, labels, columns, reserved, fingerprints, rdf_terms, frames, hkg, mediator_hashes,
-batches, kg, queries, partial, role_index, number_roles, contexts, related, chains, profiles,
-tallies, language.
+label_texts, labels, columns, reserved, fingerprints, rdf_terms, frames, hkg, joining,
+mediator_hashes, batches, kg, queries, partial, role_index, number_roles, contexts, related, chains,
+profiles, tallies, language.
 """

@@ -63,8 +63,10 @@ class Chains:
 
     def over(self, hkg: HKG) -> "Chains":
         """The same rules, over other facts."""
-        starts, ends, who, counts = _rows(Steps.of(hkg), self.pairs)
-        return replace(self, starts=starts, ends=ends, who=who, counts=counts)
+        steps = Steps.of(hkg)
+        starts, ends, who, counts = _rows(steps, self.pairs)
+        found = {"starts": starts, "ends": ends, "who": who, "counts": counts}
+        return replace(self, **found, entities=steps.entities)
 
     def path(self, row: int) -> int:
         """The two steps of a row as one number."""

@@ -131,6 +131,22 @@ class Contexts:
             np.subtract.at(counts, entry[there], 1)
         return replace(self, counts=counts)
 
+    def over(self, hkg: HKG) -> "Contexts":
+        """The same kinds, counted in other facts; contexts of other kinds have no weight."""
+        other = Contexts.of(hkg, self.coded.order)
+        kind, there = find(self._kind_codes, other._kind_codes)
+        keep = there[other.kinds]
+        entry = np.repeat(keep, np.diff(other.offsets))
+        return Contexts(
+            other.coded,
+            other.codes[keep],
+            kind[other.kinds[keep]],
+            self.roles,
+            offsets_of(np.diff(other.offsets)[keep]),
+            other.who[entry],
+            other.counts[entry],
+        )
+
     def find(self, asked: Array, known: Places) -> tuple[Places, Places]:
         """For questions: offsets, and the contexts of each that any fact has."""
         owner, codes = self.coded.codes(asked, known)

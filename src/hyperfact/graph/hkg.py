@@ -52,8 +52,8 @@ class HKG:
         rows = list(facts)
         used = [n for f in rows for n in (f.subject, f.object, *(v for _, v in f.qualifiers))]
         kinds = [n for f in rows for n in (f.relation, *(a for a, _ in f.qualifiers))]
-        e = Vocabulary(sorted(set(used), key=name_order) if entities is None else entities)
-        r = Vocabulary(sorted(set(kinds), key=name_order) if relations is None else relations)
+        e = Vocabulary.of(sorted(set(used), key=name_order) if entities is None else entities)
+        r = Vocabulary.of(sorted(set(kinds), key=name_order) if relations is None else relations)
         pairs = [pair for f in rows for pair in f.qualifiers]
         columns = Columns(
             _ids([e.id(f.subject, "entity") for f in rows]),

@@ -117,7 +117,8 @@ class AgreeingAnswers:
 
     @staticmethod
     def _pair(graph: HKG, c: Columns) -> Array:
-        return c.attributes.astype(np.int64) * max(1, len(graph.entities)) + c.values
+        known = len(graph.entities)  # a value that joined later is in no pair of these facts
+        return np.where(c.values < known, c.attributes.astype(np.int64) * known + c.values, -1)
 
     def of(self, asked: PartialQueries) -> tuple[Places, Ids]:
         """Offsets and entities: the answers of each question, rising, each once."""

@@ -61,7 +61,7 @@ class Profiles:
 
     def over(self, hkg: HKG) -> "Profiles":
         """The same links, over other facts."""
-        other, width = Profiles.of(hkg), self.steps.entities + 1
+        other, width = Profiles.of(hkg), len(hkg.entities) + 1
         at, there = find(self.links, other.links[other.starts // width])
         size = np.diff(other.ends)
         keep = np.repeat(there, size)

@@ -236,6 +236,13 @@ class Tallies:
         contexts = self.contexts.less(hkg.select(rows))
         return replace(self, contexts=contexts, chains=chains, profiles=profiles)
 
+    def over(self, hkg: HKG) -> "Tallies":
+        """The same kinds of rows and the same weights, counted in other facts."""
+        chains = None if self.chains is None else self.chains.over(hkg)
+        profiles = None if self.profiles is None else self.profiles.over(hkg)
+        contexts = self.contexts.over(hkg)
+        return replace(self, contexts=contexts, chains=chains, profiles=profiles)
+
     def _counts_itself(self, terms: Terms, term: Array, query: Array, who: Array) -> Array:
         """Whether a question with this answer is itself a fact of a related context."""
         coded = self.contexts.coded

@@ -103,6 +103,13 @@ class Evidence(nn.Module):
         other.table = _table(other.tallies)
         return other
 
+    def over(self, facts: HKG) -> "Evidence":
+        """The same weights, these facts being counted; entities may have joined."""
+        other = copy(self)
+        other.entities, other.tallies = len(facts.entities), self.tallies.over(facts)
+        other.table = _table(other.tallies)
+        return other
+
     def _asked(self, facts: FactBatch, slots: Tensor) -> Asked:
         """The questions; of who is withheld only the role may be used."""
         roles = role_numbers(facts, self.relations + 1)

@@ -105,7 +105,7 @@ class TransEQ(nn.Module):
             coordinates = coordinates.to(self.device)
         shard = self.shard if self.encoder.computes_own else None
         step = GraphPass(keep, generator, coordinates, shard)
-        with self._products():
+        with self.products():
             z: Representations = self.encoder(step)
         z = self._own_rows(z)
         if self.unseen is None:
@@ -208,7 +208,7 @@ class TransEQ(nn.Module):
             answers: While training, those whose own facts are no evidence for them.
             generator: Source of dropout; None: no dropout.
         """
-        with self._products():
+        with self.products():
             scores = self.decoder.score_slot(
                 facts, slots, z, candidates=candidates, generator=generator
             )
@@ -246,7 +246,7 @@ class TransEQ(nn.Module):
         generator: torch.Generator | None = None,
     ) -> LinearForm | None:
         """Vectors whose products are the scores, if the decoder has such; as in `score_slot`."""
-        with self._products():
+        with self.products():
             form = self.decoder.linear_form(
                 facts, slots, z, candidates=candidates, generator=generator
             )
@@ -266,7 +266,7 @@ class TransEQ(nn.Module):
         with torch.no_grad():
             return Mediators(nodes.mediators(), graph.mediator_fact, graph.mediator_relation)
 
-    def _products(self) -> AbstractContextManager[object]:
+    def products(self) -> AbstractContextManager[object]:
         """Matrix products in bfloat16 where asked for; sums stay in float32."""
         if self.precision != "bfloat16":
             return nullcontext()

@@ -5,6 +5,7 @@ A fact agrees with a question if it says at least as much; its entity in the ask
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -83,6 +84,16 @@ class Shapes:
             some.append((Counter(attributes.tolist()), count))
         self._agreeing = lru_cache(maxsize=1024)(self._counted)
 
+    def with_more(self, added: HKG) -> "Shapes":
+        """The same, with further facts counted."""
+        other, more = copy(self), Shapes(added, partial=self.partial)
+        other._shapes = {
+            relation: self._shapes.get(relation, []) + more._shapes.get(relation, [])
+            for relation in (self._shapes | more._shapes)
+        }
+        other._agreeing = lru_cache(maxsize=1024)(other._counted)
+        return other
+
     def likeness(self, question: QuestionIds) -> Likeness:
         """Whether training saw questions of this shape."""
         counts = self._agreeing(question.relations)
@@ -124,7 +135,7 @@ class Knowledge:
         self.splits, self.train, self.partial = splits, train, partial
 
     @cached_property
-    def _agreeing(self) -> dict[str, AgreeingAnswers]:
+    def agreeing(self) -> dict[str, AgreeingAnswers]:
         """For each split who answers, whatever is left out."""
         parts = {name: part for name, part in self.splits.items() if len(part)}
         return {name: AgreeingAnswers.build(part) for name, part in parts.items()}
@@ -144,7 +155,7 @@ class Knowledge:
             row, ids, bits = self._entities(questions)
         order = np.lexsort((ids, row))
         counts = np.bincount(row, minlength=len(questions))
-        names = tuple(self._agreeing)
+        names = tuple(self.agreeing)
         return KnownRows(offsets_of(counts), ids[order], bits[order], names)
 
     def known_exactly(self, question: QuestionIds) -> KnownRows:
@@ -158,7 +169,7 @@ class Knowledge:
         """Row, id and splits of every known answer, each once."""
         asked, width = partial_queries(questions), len(self.splits.entities)
         codes, bits = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for place, index in enumerate(self._agreeing.values()):
+        for place, index in enumerate(self.agreeing.values()):
             offsets, values = index.of(asked)
             codes.append(owners_of(offsets) * width + values)
             bits.append(np.full(len(values), 1 << place))
@@ -169,7 +180,7 @@ class Knowledge:
 
     def _relations(self, question: QuestionIds) -> dict[int, int]:
         found: dict[int, int] = {}
-        for place, index in enumerate(self._agreeing.values()):
+        for place, index in enumerate(self.agreeing.values()):
             for relation in _relations_that_fit(index.graph.columns, question):
                 found[relation] = found.get(relation, 0) | 1 << place
         return dict(sorted(found.items()))

@@ -31,7 +31,7 @@ from hyperfact.runs.build import (
     training_facts,
     unseen_of,
 )
-from hyperfact.runs.ensemble_members import is_ensemble, members_of, weights_of
+from hyperfact.runs.ensemble_members import configs_of, is_ensemble, members_of, weights_of
 from hyperfact.runs.extensions import refuse_missing
 from hyperfact.runs.run import model_of
 
@@ -51,6 +51,11 @@ class LoadedRun:
     def model(self) -> TransEQ:
         """The whole model, with its encoder."""
         return model_of(self.stored, self.config, self.splits).eval()
+
+    @property
+    def configs(self) -> tuple[ExperimentConfig, ...]:
+        """Of the run, or of its members if it is an ensemble."""
+        return configs_of(self.stored.path, self.config)
 
 
 def load_run(path: Path, *, splits: Splits | None, data_dir: Path | None) -> LoadedRun:

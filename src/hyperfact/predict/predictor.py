@@ -5,21 +5,17 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-from hyperfact.config import ExperimentConfig
 from hyperfact.data.label_files import read_labels
-from hyperfact.graph.facts import Vocabulary
 from hyperfact.graph.hkg import Splits
-from hyperfact.graph.labels import Kind, Labels
+from hyperfact.graph.labels import Kind
 from hyperfact.graph.number_roles import NumberRoles
-from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.answers import Answers, Known, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.candidates import FilteredRanking, ListRanking, Place, rank, scores_of
 from hyperfact.predict.estimates import Estimate, estimate
 from hyperfact.predict.fitting import METHOD, fit_kind, kind_of
 from hyperfact.predict.fitting import Kind as Fitted
-from hyperfact.predict.knowledge import Knowledge
-from hyperfact.predict.loading import LoadedRun, load_run
+from hyperfact.predict.loading import load_run
 from hyperfact.predict.questions import (
     AnyQuestion,
     QuestionIds,
@@ -28,8 +24,8 @@ from hyperfact.predict.questions import (
     renamed,
 )
 from hyperfact.predict.scoring import Scorer
-from hyperfact.runs.artifacts import Stored
-from hyperfact.runs.build import number_roles_of, training_facts
+from hyperfact.predict.standing import Standing
+from hyperfact.runs.build import number_roles_of
 from hyperfact.runs.ensemble_members import is_ensemble
 from hyperfact.runs.run import Run, representations
 
@@ -40,7 +36,7 @@ _READ = 8192  # questions read ahead, among which equal ones are scored once
 QuestionLike = str | AnyQuestion | ResolvedQuestion
 
 
-class Predictor:
+class Predictor(Standing):
     """Answers questions with the representations that training left; nothing is encoded again.
 
     Args:
@@ -50,21 +46,6 @@ class Predictor:
         loaded: What else the run directory holds, if it comes from one.
         model: The whole model, if it is in memory already.
     """
-
-    def __init__(
-        self,
-        config: ExperimentConfig,
-        splits: Splits,
-        *,
-        scorer: Scorer,
-        loaded: LoadedRun | None = None,
-        model: TransEQ | None = None,
-    ) -> None:
-        self.config, self.splits, self.scorer = config, splits, scorer
-        train, partial = training_facts(config, splits), config.objective.partial > 0
-        self.knowledge = Knowledge(splits, train, partial=partial)
-        self._loaded, self._model = loaded, model
-        self._calibrations: dict[Fitted, Calibration | None] = {}
 
     @classmethod
     def load(
@@ -85,7 +66,9 @@ class Predictor:
         """
         run = load_run(Path(path), splits=splits, data_dir=data_dir)
         facts = run.splits if labels is None else run.splits.with_labels(read_labels(labels))
-        return cls(run.config, facts, scorer=run.scorer, loaded=run)
+        predictor = cls(run.config, facts, scorer=run.scorer, loaded=run)
+        predictor.add(run.stored.added)
+        return predictor
 
     @classmethod
     def of(cls, run: Run) -> "Predictor":
@@ -102,39 +85,6 @@ class Predictor:
             f"{len(self.relations):,} relations)"
         )
 
-    @property
-    def entities(self) -> Vocabulary:
-        """The names of all entities."""
-        return self.splits.entities
-
-    @property
-    def relations(self) -> Vocabulary:
-        """The names of all relations and attributes."""
-        return self.splits.relations
-
-    @property
-    def labels(self) -> Labels:
-        """How names are shown, and found by what they are called."""
-        return self.splits.labels
-
-    @property
-    def stored(self) -> Stored | None:
-        """What the run directory holds, if there is one."""
-        return None if self._loaded is None else self._loaded.stored
-
-    @property
-    def path(self) -> Path | None:
-        """The run directory, if there is one."""
-        return None if self._loaded is None else self._loaded.stored.path
-
-    @cached_property
-    def model(self) -> TransEQ:
-        """The whole model with its encoder; built when first needed, for explanations."""
-        if self._model is not None:
-            return self._model
-        assert self._loaded is not None, "a predictor without a model comes from a directory"
-        return self._loaded.model()
-
     def calibration(self, kind: Fitted = "entity") -> Calibration | None:
         """From scores to probabilities, for one kind; fitted once, and kept with the run.
 
@@ -149,7 +99,7 @@ class Predictor:
             kept = {} if cache is None else cache.calibration(METHOD)
             if kind not in kept or not (kept[kind] is None or Calibration.is_one(kept[kind])):
                 valid = self.splits.valid if self.config.data.train_on == "train" else None
-                scorer, known = self.scorer, self.knowledge
+                scorer, known = self._trained.scorer, self._trained.knowledge
                 found = None if not valid else fit_kind(kind, scorer, known, valid)
                 kept[kind] = None if found is None else found.as_dict()
                 if cache is not None:
@@ -157,6 +107,11 @@ class Predictor:
             value = kept[kind]
             self._calibrations[kind] = None if value is None else Calibration.from_dict(value)
         return self._calibrations[kind]
+
+    @cached_property
+    def _calibrations(self) -> dict[Fitted, Calibration | None]:
+        """Those that were fitted or read; all by what training left, whatever was added."""
+        return {}
 
     # -- questions --------------------------------------------------------------------------------
 
@@ -243,8 +198,8 @@ class Predictor:
 
     @cached_property
     def _numbers(self) -> NumberRoles | None:
-        config = self.config
-        return None if is_ensemble(config) else number_roles_of(config, self.knowledge.train)
+        config, train = self.config, self._trained.knowledge.train
+        return None if is_ensemble(config) else number_roles_of(config, train)
 
     def place(self, question: QuestionLike, answer: str) -> Place:
         """Where one answer stands under the protocol of `evaluate`: everybody is a candidate."""

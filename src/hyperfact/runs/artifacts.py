@@ -3,6 +3,7 @@
     config.toml           the effective configuration
     entities.jsonl        a name a line, in the order of ids
     relations.jsonl
+    added.jsonl           facts that joined after training, if any (docs/howto/new-facts.md)
     labels.tsv            how names are shown, if the data says so; written when the run begins
     weights.safetensors   parameters, and the representations that the encoder made with them
     metrics.json          results with their policy
@@ -23,9 +24,10 @@ from typing import TYPE_CHECKING, Any, Self
 from hyperfact.config import ExperimentConfig
 from hyperfact.data.label_files import FILE, parse_labels
 from hyperfact.errors import DataError, StorageError, UserError
-from hyperfact.graph.facts import Derived, Literal, Vocabulary
+from hyperfact.graph.facts import Derived, Fact, Literal, Vocabulary
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.label_texts import LabelTexts
+from hyperfact.graph.queries import read_fact
 from hyperfact.graph.ragged import Array
 from hyperfact.system.lock import LOCK_FILES
 from hyperfact.system.reading import check_name, parse_json, read_checked, read_inside
@@ -41,6 +43,7 @@ CONFIG, WEIGHTS, METRICS = "config.toml", "weights.safetensors", "metrics.json"
 ENTITIES, RELATIONS = "entities.jsonl", "relations.jsonl"
 LOG, MANIFEST = "log.jsonl", "manifest.json"
 RANKS, FAILURE, LABELS = "ranks-{split}.parquet", "failure.json", FILE
+ADDED = "added.jsonl"
 _REQUIRED = (CONFIG, ENTITIES, RELATIONS, WEIGHTS, METRICS)
 _OURS = {MANIFEST, FAILURE, *LOCK_FILES}  # files that the manifest does not list
 _MANIFEST_LIMIT, _TEXT_LIMIT, _WEIGHTS_LIMIT = 2**24, 2**33, 2**40  # bytes
@@ -155,6 +158,7 @@ class Stored:
     metrics: Mapping[str, Any]
     manifest: Mapping[str, Any]
     labels: LabelTexts
+    added: tuple[Fact, ...] = ()  # after training
 
 
 def read_run(path: Path) -> Stored:
@@ -176,6 +180,7 @@ def read_run(path: Path) -> Stored:
         parse_json(path / METRICS, contents[METRICS]),
         manifest,
         parse_labels(path / LABELS, _text(path / LABELS, contents.get(LABELS, b""))),
+        tuple(map(read_fact, _vocabulary(path / ADDED, contents.get(ADDED, b"")))),
     )
 
 
@@ -252,7 +257,7 @@ def _checked(path: Path, manifest: Mapping[str, Any]) -> Iterator[tuple[str, byt
         check_name(name, path / MANIFEST)
     if len({name.casefold() for name in files}) < len(files):
         raise DataError(f"{path / MANIFEST}: two names differ in case only")
-    for name in (*_REQUIRED, *({LABELS} & files.keys())):
+    for name in (*_REQUIRED, *({LABELS, ADDED} & files.keys())):
         if name not in files:
             raise DataError(f"{path / MANIFEST}: does not list {name}")
         limit = _WEIGHTS_LIMIT if name == WEIGHTS else _TEXT_LIMIT

@@ -20,6 +20,7 @@ from hyperfact.data import load
 from hyperfact.errors import ConfigError, DataError
 from hyperfact.evaluation import Background, Limits, Policy, evaluate
 from hyperfact.graph.hkg import HKG, Splits, union
+from hyperfact.graph.joining import ADDED
 from hyperfact.graph.kg import KG
 from hyperfact.graph.number_roles import NumberRoles
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16
@@ -109,10 +110,12 @@ def load_data(config: ExperimentConfig) -> Splits:
 
 
 def training_facts(config: ExperimentConfig, splits: Splits) -> HKG:
-    """Training facts; with validation facts only where the configuration says so."""
+    """Training facts, and added ones; validation facts only where the configuration says so."""
     train = splits.train
     if config.data.train_on == "train+valid":
         train = union(train, splits.valid)
+    if ADDED in splits:
+        train = union(train, splits[ADDED])
     if not len(train):
         raise DataError(f"{splits.name}: there are no training facts")
     return train

@@ -17,7 +17,15 @@ from torch import Tensor
 
 from hyperfact.config import DecoderChoice, ExperimentConfig
 from hyperfact.errors import DataError
-from hyperfact.runs.artifacts import CONFIG, MANIFEST, WEIGHTS, Stored, read_manifest
+from hyperfact.runs.artifacts import (
+    ADDED,
+    CONFIG,
+    MANIFEST,
+    WEIGHTS,
+    Stored,
+    read_config,
+    read_manifest,
+)
 
 ENSEMBLE = "ensemble"  # the name that its configuration has in the place of a decoder
 _TENSORS = ("weights", "temperatures")
@@ -45,12 +53,21 @@ def members_of(ensemble: Path, config: ExperimentConfig) -> list[Path]:
         run = Path(os.path.normpath(ensemble / str(place)))
         if not (run / MANIFEST).is_file():
             raise DataError(f"{ensemble}: its member {run} is not there")
+        if (run / ADDED).is_file():
+            raise DataError(f"{ensemble}: its member {run} has facts added after training")
         if _hash(run) != wanted:
             raise DataError(f"{ensemble}: its member {run} is not the run it was made of")
         found.append(run)
     if not found:
         raise DataError(f"{ensemble / CONFIG}: names no member")
     return found
+
+
+def configs_of(run: Path, config: ExperimentConfig) -> tuple[ExperimentConfig, ...]:
+    """That of a run, or those of its members if it is an ensemble."""
+    if not is_ensemble(config):
+        return (config,)
+    return tuple(map(read_config, members_of(run, config)))
 
 
 def weights_of(stored: Stored, members: int) -> tuple[Tensor, Tensor]:  # (members,), (members,)

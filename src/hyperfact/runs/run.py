@@ -16,6 +16,7 @@ from hyperfact.evaluation.evaluator import SLOTS, rank_with, scorer_of, shared_l
 from hyperfact.evaluation.number_errors import NumberErrors, number_errors
 from hyperfact.evaluation.policy import Given
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.joining import join, with_added
 from hyperfact.models.ensemble import Ensemble, Pool
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
@@ -28,7 +29,8 @@ from hyperfact.runs.build import (
     policy_of,
     training_facts,
 )
-from hyperfact.runs.ensemble_members import is_ensemble, members_of, weights_of
+from hyperfact.runs.enlarge import enlarged
+from hyperfact.runs.ensemble_members import configs_of, is_ensemble, members_of, weights_of
 from hyperfact.runs.extensions import note_extensions, refuse_missing
 from hyperfact.runs.provenance import versions
 from hyperfact.training.events import Epoch
@@ -228,7 +230,12 @@ def open_run(
     config = config.model_copy(update={"training": here})
     splits = splits if splits is not None else load_data(config)
     artifacts.check_facts(stored, splits)
-    return Run(config, splits.with_labels(stored.labels), model_of(stored, config, splits))
+    run = Run(config, splits.with_labels(stored.labels), model_of(stored, config, splits))
+    if stored.added:
+        joined = join(training_facts(config, splits), stored.added)
+        run.model = enlarged(run.model, configs_of(path, config), joined)
+        run.splits = with_added(run.splits, joined)
+    return run
 
 
 def model_of(stored: artifacts.Stored, config: ExperimentConfig, splits: Splits) -> TransEQ:

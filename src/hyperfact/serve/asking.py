@@ -16,6 +16,7 @@ from hyperfact.serve.addresses import Value, address
 
 QUALIFIERS = 24  # fields for so many at most
 MOST = 100  # answers on a page
+SUPPOSED = 8  # facts that a page supposes
 _KNOWN = ("mark", "remove")
 
 
@@ -30,6 +31,7 @@ class State:
     answer: str | None = None
     answer_id: int | None = None
     changes: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()  # facts that are supposed to be true too
 
     @classmethod
     def read(cls, params: Sequence[tuple[str, str]]) -> "State":
@@ -52,6 +54,7 @@ class State:
             if "answer_id" in one
             else None,
             changes=tuple(value for key, value in params if key == "change" and value),
+            also=tuple(dict.fromkeys(v for k, v in params if k == "also" and v.strip()))[:SUPPOSED],
         )
 
     @property
@@ -66,6 +69,7 @@ class State:
             ("k", self.k if self.k != 10 else None),
             ("known", self.known if self.known != "mark" else None),
             ("any", 1 if self.any_name else None),
+            *(("also", fact) for fact in self.also),
             *(("change", change) for change in self.changes),
             ("answer", self.answer),
             ("answer_id", self.answer_id),
@@ -82,6 +86,10 @@ class State:
     def explaining(self, answer: str | None, number: int | None = None) -> "State":
         """The same with an answer to explain, or none."""
         return replace(self, answer=answer, answer_id=number)
+
+    def supposing(self, facts: Sequence[str]) -> "State":
+        """The same question if these facts were true too."""
+        return replace(self, also=tuple(facts), answer=None, answer_id=None)
 
     def changed(self, changes: Sequence[str]) -> "State":
         """The same question with these changes."""

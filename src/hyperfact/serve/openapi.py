@@ -32,6 +32,9 @@ OPERATIONS = (
     Operation(
         "post", "/api/ask", "answer a query with several blanks", requests.Ask, replies.QueryReply
     ),
+    Operation(
+        "post", "/api/facts", "add or remove facts", requests.ChangeFacts, replies.FactsReply
+    ),
     Operation("get", f"{_MODEL}/search", "search names", requests.Search, replies.NameList),
     Operation("get", f"{_MODEL}/facts", "facts of an entity", requests.Facts, replies.FactList),
     Operation(

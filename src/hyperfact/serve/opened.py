@@ -12,15 +12,18 @@ import numpy as np
 
 from hyperfact.errors import StorageError, UnknownNameError, UserError
 from hyperfact.graph.facts import Fact
-from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.graph.hkg import Splits
 from hyperfact.graph.labels import Kind
 from hyperfact.graph.language.any_query import any_query
-from hyperfact.graph.ragged import Array, owners_of, places_of
+from hyperfact.graph.ragged import Array, places_of
 from hyperfact.predict import Predictor
+from hyperfact.predict.additions import Addition
 from hyperfact.predict.logic.asker import Asker
 from hyperfact.predict.logic.effort import Effort
 from hyperfact.predict.logic.replying import QueryAnswers
+from hyperfact.serve.fact_counts import fact_counts
 
+_SUPPOSED = 4  # sets of supposed facts that are kept ready
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -51,11 +54,52 @@ class Served:
         name: In addresses.
         predictor: Of the run.
         lock: Held by whoever computes with the predictor.
+        most_facts: How many facts clients may add; 0: none.
     """
 
-    def __init__(self, name: str, predictor: Predictor, lock: threading.Lock) -> None:
+    def __init__(
+        self, name: str, predictor: Predictor, lock: threading.Lock, most_facts: int = 0
+    ) -> None:
         self.name, self.predictor, self.lock = name, predictor, lock
+        self.most_facts = most_facts
         self.together = False  # whether different questions may be scored at once
+        self._supposed: dict[tuple[str, ...], Served] = {}
+        self._counted: tuple[Splits, dict[Kind, Array]] | None = None
+
+    def change_facts(self, add: Sequence[str], remove: Sequence[str]) -> Addition:
+        """Answer from now on with some facts more or less; call it with the lock held.
+
+        Raises:
+            UserError: Something is wrong with one of them, or they are too many: nothing changes.
+        """
+        if add and len(self.predictor.added) + len(add) > self.most_facts:
+            raise UserError(f"at most {self.most_facts:,} facts can be added to this run (--facts)")
+        other = self.predictor.given(())
+        other.remove(remove)
+        addition = other.add(add)
+        for name in ("asker", "free_asker"):  # they hold the predictor of before
+            self.__dict__.pop(name, None)
+        self.predictor = other
+        self._supposed.clear()
+        return addition
+
+    def supposing(self, facts: tuple[str, ...]) -> "Served":
+        """The same run if these facts were true too; this one stays. Takes the lock.
+
+        Raises:
+            UserError: Something is wrong with one of them, or nobody may add facts.
+        """
+        if not facts:
+            return self
+        with self.lock:
+            found = self._supposed.get(facts)
+            if found is None:
+                found = Served(self.name, self.predictor, self.lock, self.most_facts)
+                found.change_facts(facts, ())
+                while len(self._supposed) >= _SUPPOSED:
+                    self._supposed.pop(next(iter(self._supposed)))
+                self._supposed[facts] = found
+        return found
 
     @cached_property
     def asker(self) -> Asker:
@@ -85,27 +129,24 @@ class Served:
         """The facts of the run."""
         return self.predictor.splits
 
-    @cached_property
-    def _counts(self) -> dict[Kind, Array]:
-        """The number of facts of every entity and of every relation, attributes included."""
-        totals: dict[Kind, Array] = {
-            "entity": np.zeros(len(self.splits.entities), dtype=np.int64),
-            "relation": np.zeros(len(self.splits.relations), dtype=np.int64),
-        }
-        for part in self.splits.values():
-            for kind, counts in totals.items():
-                counts += _facts_of_each(part, kind, len(counts))
-        return totals
+    def _counts(self, splits: Splits, kind: Kind) -> Array:
+        """The number of facts of every entity or relation, attributes included; made once."""
+        if self._counted is None or self._counted[0] is not splits:
+            self._counted = splits, fact_counts(splits)
+        return self._counted[1][kind]
 
     def search(self, kind: Kind, text: str, limit: int) -> list[FoundName]:
         """Names that begin so, that have such a word, or that are alike; frequent ones first."""
-        counts = self._counts[kind]
-        ids = self.splits.labels.search(kind).search(text, limit, weights=counts)
-        return self._found(kind, counts, ids)
+        splits = self.splits  # of one moment
+        counts = self._counts(splits, kind)
+        ids = splits.labels.search(kind).search(text, limit, weights=counts)
+        return self._found(splits, kind, counts, ids)
 
-    def _found(self, kind: Kind, counts: Array, ids: Sequence[int]) -> list[FoundName]:
-        names = self.splits.entities if kind == "entity" else self.splits.relations
-        typed = self.splits.labels.typed
+    def _found(
+        self, splits: Splits, kind: Kind, counts: Array, ids: Sequence[int]
+    ) -> list[FoundName]:
+        names = splits.entities if kind == "entity" else splits.relations
+        typed = splits.labels.typed
         return [FoundName(names[i], typed(names[i], kind), int(counts[i])) for i in ids]
 
     def facts_of(
@@ -123,7 +164,7 @@ class Served:
             r = splits.relations.id(labels.meant(relation, "relation"), "relation")
         found: list[tuple[str, Fact]] = []
         total = 0
-        for split, part in self.splits.items():
+        for split, part in splits.items():
             rows = part.rows_of_entity(e)
             rows = rows if r is None else rows[part.columns.relation[rows] == r]
             first = max(0, offset - total)
@@ -146,7 +187,7 @@ class Served:
             places = places_of(c.offsets, np.flatnonzero(c.relation == r))
             counts += np.bincount(c.attributes[places], minlength=len(names))
         order = np.argsort(-counts, kind="stable")
-        return self._found("relation", counts, order[: (counts > 0).sum()].tolist())
+        return self._found(self.splits, "relation", counts, order[: (counts > 0).sum()].tolist())
 
     def card(self) -> dict[str, Any]:
         """What the run is, and how well it did."""
@@ -168,13 +209,18 @@ class Served:
 class Models(Mapping[str, Served]):
     """All runs of a service; one of them computes at a time."""
 
-    def __init__(self, predictors: Mapping[str, Predictor]) -> None:
+    def __init__(self, predictors: Mapping[str, Predictor], *, most_facts: int = 0) -> None:
         self.lock = threading.Lock()
-        self._served = {n: Served(n, p, self.lock) for n, p in predictors.items()}
+        self._served = {n: Served(n, p, self.lock, most_facts) for n, p in predictors.items()}
 
     @classmethod
     def load(
-        cls, runs: Sequence[str], *, data_dir: Path | None = None, labels: Path | None = None
+        cls,
+        runs: Sequence[str],
+        *,
+        data_dir: Path | None = None,
+        labels: Path | None = None,
+        most_facts: int = 0,
     ) -> "Models":
         """Load runs.
 
@@ -182,6 +228,7 @@ class Models(Mapping[str, Served]):
             runs: Directories, each as `PATH` or `NAME=PATH`.
             data_dir: Where benchmarks lie, if not where they lay then.
             labels: A file with a label for each id, for every run.
+            most_facts: How many facts clients may add to each.
 
         Raises:
             UserError: A run that cannot be read, or a name that is no name or stands twice.
@@ -192,7 +239,8 @@ class Models(Mapping[str, Served]):
             if name in paths:
                 raise UserError(f"two runs are called {name!r}; give one a name: NAME={path}")
             paths[name] = path
-        return cls({name: _load(path, data_dir, labels) for name, path in paths.items()})
+        opened = {name: _load(path, data_dir, labels) for name, path in paths.items()}
+        return cls(opened, most_facts=most_facts)
 
     def __getitem__(self, name: str) -> Served:
         return self._served[name]
@@ -231,19 +279,6 @@ def _load(path: Path, data_dir: Path | None, labels: Path | None) -> Predictor:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
     except StorageError as error:
         raise UserError(str(error)) from error
-
-
-def _facts_of_each(graph: HKG, kind: Kind, size: int) -> Array:  # (size,)
-    """In how many facts each id stands; a fact counts once, however often it holds the id."""
-    c = graph.columns
-    here, inside = (
-        ([c.subject, c.object], c.values) if kind == "entity" else ([c.relation], c.attributes)
-    )
-    rows = [np.arange(len(graph))] * len(here)
-    row = np.concatenate([*rows, owners_of(c.offsets)])
-    codes = np.unique(row * size + np.concatenate([*here, inside]))
-    counts: Array = np.bincount(codes % size, minlength=size)
-    return counts
 
 
 def plain(value: Any) -> Any:

@@ -110,7 +110,7 @@ def ask(request: Request, served: Served) -> Response:
         if "add_a" in one or "add_v" in one:
             state = changed_by_form(served, state, one)
             return RedirectResponse(state.at(home), status_code=303)
-        return page("ask.html", **ask_view(served, state))
+        return page("ask.html", **ask_view(served.supposing(state.also), state))
     except UserError as error:
         status = 404 if isinstance(error, UnknownNameError) else 400
         return page("ask.html", status=status, **refused_view(served, state, one, error))
@@ -151,7 +151,9 @@ def download(request: Request, served: Served) -> Response:
     if not state.question:
         raise UserError("there is no question; ask one with ?q=s | r | ?")
     headers = {"content-disposition": f'attachment; filename="{file_name(served.name)}"'}
-    return Response(answers_csv(served, state), media_type="text/csv", headers=headers)
+    return Response(
+        answers_csv(served.supposing(state.also), state), media_type="text/csv", headers=headers
+    )
 
 
 def static(request: Request) -> Response:

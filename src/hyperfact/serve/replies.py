@@ -31,6 +31,22 @@ class ModelList(TypedDict):
     models: list[Card]
 
 
+class NewEntity(TypedDict):
+    """An entity that nobody had named before, and the known one that it is most like."""
+
+    name: str
+    near: str | None
+
+
+class FactsReply(TypedDict):
+    """What came of adding and removing facts."""
+
+    added: list[str]
+    repeated: int
+    new_entities: list[NewEntity]
+    facts: list[str]  # all that are added now
+
+
 class FoundName(TypedDict):
     """A name, how people read it, and the number of its facts."""
 

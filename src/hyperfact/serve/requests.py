@@ -118,6 +118,14 @@ class Ask(Body):
     any_name: AnyName = False
 
 
+class ChangeFacts(Body):
+    """Facts that count as true from now on, and such that do so no more."""
+
+    add: list[Text] = Field([], max_length=1000, description="each as `s | r | o | a = v`")
+    remove: list[Text] = Field([], max_length=1000, description="of those that were added")
+    model: str = Field("", max_length=64, description="the run; not needed where there is one")
+
+
 class Query(BaseModel):
     """What stands behind the ? of an address: texts, of which some must read as numbers."""
 

@@ -54,7 +54,7 @@ def ask_view(served: Served, state: State) -> dict[str, Any]:
     Raises:
         UserError: A question or a change that cannot be read, or a name nobody has.
     """
-    view = _frame(served, state)
+    view = {**_frame(served, state), "may_suppose": served.most_facts > 0}
     if not state.question:
         return {**view, "form": form_of(None), "found": None, "examples": _examples(served, state)}
     with served.lock:
@@ -89,6 +89,10 @@ def ask_view(served: Served, state: State) -> dict[str, Any]:
         "keep": state.asking(write_any(found.question)).at(home_of(served.name)),
         "close": state.explaining(None).at(home_of(served.name)),
         "reset": state.changed(()).at(home_of(served.name)),
+        "supposed": [
+            (fact, state.supposing([f for f in state.also if f != fact]).at(home_of(served.name)))
+            for fact in state.also
+        ],
     }
 
 

@@ -37,7 +37,7 @@ class Api:
         self.models, self.queue = models, queue
 
     def routes(self) -> list[Route]:
-        """All of them; there is nothing that changes a run or the service."""
+        """All of them; but for added facts, where allowed, nothing changes the service."""
         model = "/api/models/{model}"
         gets: dict[str, Endpoint] = {
             "/api/health": self.health,
@@ -50,6 +50,7 @@ class Api:
         }
         posts: dict[str, Endpoint] = {
             "/api/ask": self.ask,
+            "/api/facts": self.change_facts,
             f"{model}/predict": self.predict,
             f"{model}/explain": self.explain,
             f"{model}/what-if": self.what_if,
@@ -131,6 +132,20 @@ class Api:
 
         def compute() -> bytes:
             return to_json(served.query(asked.query, how).as_dict())
+
+        return _bytes(await self.queue.run(served, compute))
+
+    async def change_facts(self, request: Http) -> Response:
+        """Facts that count as true, in this process and until it ends."""
+        asked = await _body(requests.ChangeFacts, request)
+        served = self.models.get_known(asked.model or self._only())
+        if not served.most_facts:
+            raise RefusedError(403, "facts cannot be added here: start the service with --facts N")
+
+        def compute() -> bytes:
+            addition = served.change_facts(asked.add, asked.remove)
+            facts = sorted(map(str, served.predictor.added))
+            return to_json({**addition.as_dict(), "facts": facts})
 
         return _bytes(await self.queue.run(served, compute))
 

@@ -37,6 +37,7 @@ class Settings:
     labels: Path | None = None  # what names are called, for every run
     workers: int = 1  # processes that answer
     command: tuple[str, ...] = ()  # what each generation of workers runs
+    most_facts: int = 0  # that clients may add to each run
 
 
 def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) -> None:
@@ -69,7 +70,12 @@ def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) 
     if is_generation():
         torch.set_num_threads(1)  # threads of this process would not be in its forks
     with inherited_socket() if is_generation() else listen(settings.host, settings.port) as bound:
-        models = Models.load(runs, data_dir=settings.data_dir, labels=settings.labels)
+        models = Models.load(
+            runs,
+            data_dir=settings.data_dir,
+            labels=settings.labels,
+            most_facts=settings.most_facts,
+        )
         _raise_file_limit()
         sys.setswitchinterval(_SWITCH)
         if not is_generation():

@@ -3,8 +3,8 @@
 `TRANSFORMS` names them all. Adding one: a function in `stars` or `cliques`, a line in `table`, and
 what it loses in `loss`; the contract suite finds it by itself.
 
-Order: edge_blocks, interchange, cliques, stars, readings, restore, table, complexity, loss,
-certificate.
+Order: edge_blocks, interchange, cliques, stars, readings, restore, table, further, complexity,
+loss, certificate.
 """
 
 from hyperfact.transforms.certificate import Certificate, verify

@@ -4,9 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from hyperfact.cli import main
+from hyperfact.evaluation import evaluating
 from hyperfact.predict import Predictor
+from hyperfact.predict.export import store_with_added
+from hyperfact.runs.run import evaluate_split, open_run
 from tests.support.runs import league, league_run
 
 QUESTION = "player 1 | plays for | ? | position = wing"
@@ -170,3 +174,43 @@ def test_export_writes_a_folder(
     assert str(out / "README.md") in files
     assert run("export", path, str(out)) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+def test_facts_join_for_one_question_and_for_good(
+    path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    question, fact = "player 99 | lives in | ?", "player 99 | plays for | club 1 | position = wing"
+    rows = [{"subject": "club 1", "relation": "in", "object": "city 2"}]
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    new = str(tmp_path / "new.jsonl")
+    assert run("predict", path, question, "--with", fact, "--with", new, "--json") == 0
+    out = capsys.readouterr()
+    assert "facts added to those of the run: 2" in out.err
+    assert "player 99 is a new entity" in out.err
+    other = str(tmp_path / "run2")
+    assert run("add", path, fact, new, "--out", other, "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (len(said["added"]), said["repeated"]) == (2, 0)
+    assert run("predict", other, question, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(out.out)
+    assert run("explain", other, question, "city 1") == 0
+    assert fact in capsys.readouterr().out
+    assert run("predict", path, question) == 2
+    for wrong in ("nothing.jsonl", "player 1 | is | club 1", "player 1 | in"):
+        assert run("predict", path, question, "--with", wrong) == 2
+    assert run("add", path, fact, "--out", other) == 2  # exists
+
+
+def test_a_run_with_added_facts_is_evaluated_like_any_other(path: str, tmp_path: Path) -> None:
+    predictor = Predictor.load(path).given("player 99 | plays for | club 1 | position = wing")
+    store_with_added(predictor, tmp_path / "run2")
+    run2 = open_run(tmp_path / "run2", splits=league())
+    assert [*run2.splits] == ["train", "valid", "test", "added"]
+    with evaluating(run2.model):
+        z = run2.model.encode()
+    torch.testing.assert_close(z.entities, predictor.scorer.z.entities, atol=1e-5, rtol=1e-5)
+    assert len(evaluate_split(run2, "test").ranks) == len(predictor.splits.test.columns.values) + 26
+    again = Predictor.load(tmp_path / "run2")
+    assert again.added == predictor.added
+    again.remove()
+    assert again.entities == Predictor.load(path).entities

@@ -153,3 +153,12 @@ def test_weights_go_to_who_knows() -> None:
     noise = torch.randn(200, 10, generator=generator, dtype=torch.float64)
     weights = pool_weights(torch.stack([good, noise]), answers)
     assert weights[0] > 5 * weights[1] > 0
+
+
+def test_an_ensemble_hears_new_facts_through_its_members() -> None:
+    predictor, fact = Predictor.load(both(), splits=league()), "player 99 | in | city 1"
+    before = predictor.scorer.entities([predictor.resolve(QUESTION).ids])
+    assert predictor.add(fact).names == ("player 99",)
+    assert [a.name for a in predictor.ask("player 99 | in | ?", known="only")] == ["city 1"]
+    predictor.remove()
+    assert torch.equal(predictor.scorer.entities([predictor.resolve(QUESTION).ids]), before)

@@ -1,6 +1,6 @@
 """CompGCN: messages compose a neighbour with a relation (ICLR 2020), the paper's encoder."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 import torch
@@ -124,21 +124,20 @@ class CompGCNLayer(nn.Module):
         step: GraphPass,
     ) -> Tensor:  # (rows, kept)
         """New vectors of the receivers."""
-        old, first = h[receivers.rows], receivers.rows.start
-        phi = COMPOSITIONS[self.composition]
-        w_loop, bias = phi.fold(self.loop[0], step.columns(self.w_loop))
-        messages = old @ (w_loop / 3)
-        if bias is not None:
-            messages = messages + bias / 3
-        directions = zip(
-            receivers.edges,
-            z.chunk(2),
-            weights,
-            (self.w_direct, self.w_inverse),
-            strict=True,
-        )
-        for edges, relations, weight, matrix in directions:
-            sums = compose_aggregate(
+        heard = self.heard(h, z, receivers=receivers, weights=weights)
+        return self.combine(h[receivers.rows], heard, step, first=receivers.rows.start)
+
+    def heard(
+        self,
+        h: Tensor,  # (nodes, dim)
+        z: Tensor,  # (2 * types, dim)
+        *,
+        receivers: Receivers,
+        weights: tuple[Tensor, Tensor],
+    ) -> Iterator[Tensor]:  # (rows, dim), (rows, dim)
+        """What the receivers hear over direct edges, then over inverse ones."""
+        for edges, relations, weight in zip(receivers.edges, z.chunk(2), weights, strict=True):
+            yield compose_aggregate(
                 h,
                 relations,
                 edges=edges,
@@ -146,6 +145,22 @@ class CompGCNLayer(nn.Module):
                 composition=self.composition,
                 rows=receivers.count,
             )
+
+    def combine(
+        self,
+        old: Tensor,  # (rows, dim)
+        heard: Iterable[Tensor],  # (rows, dim), (rows, dim)
+        step: GraphPass,
+        *,
+        first: int = 0,
+    ) -> Tensor:  # (rows, kept)
+        """New vectors of nodes from their old ones and what they hear in either direction."""
+        phi = COMPOSITIONS[self.composition]
+        w_loop, bias = phi.fold(self.loop[0], step.columns(self.w_loop))
+        messages = old @ (w_loop / 3)
+        if bias is not None:
+            messages = messages + bias / 3
+        for sums, matrix in zip(heard, (self.w_direct, self.w_inverse), strict=True):
             third = step.columns(matrix) / 3
             if step.generator is None or self.dropout == 0.0:
                 messages = torch.addmm(messages, sums, third)

@@ -65,17 +65,23 @@ class GraphView:
     def _weights(self, keep: Tensor | None) -> tuple[Tensor, Tensor]:
         received, sent = (d.double() for d in self.edges.degrees(keep))  # (nodes,)
         source, _, target = self.edges.columns(torch.device("cpu"))
-        if self.normaliser == "mean":
-            direct = _inverse(received, 1.0).index_select(0, target)
-            inverse = _inverse(sent, 1.0).index_select(0, source)
-        elif self.normaliser == "published":
-            direct = _product(received, target, received, source)
-            inverse = _product(sent, source, sent, target)
-        else:
-            direct = inverse = _product(received, target, sent, source)
+        direct, inverse = self.of(source, target, received, sent)
         if keep is not None:
             direct, inverse = direct * keep, inverse * keep
         return direct, inverse
+
+    def of(
+        self, source: Tensor, target: Tensor, received: Tensor, sent: Tensor
+    ) -> tuple[Tensor, Tensor]:  # (edges,), (edges,)
+        """Weights of any edges, given how many edges each node receives and sends."""
+        if self.normaliser == "mean":
+            direct = _inverse(received, 1.0).index_select(0, target)
+            return direct, _inverse(sent, 1.0).index_select(0, source)
+        if self.normaliser == "published":
+            direct = _product(received, target, received, source)
+            return direct, _product(sent, source, sent, target)
+        both = _product(received, target, sent, source)
+        return both, both
 
 
 @dataclass(frozen=True)

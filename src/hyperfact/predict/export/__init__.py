@@ -4,8 +4,15 @@ Order: batch, card, scorer, search, folder.
 """
 
 from hyperfact.predict.export.batch import BatchReport, answer_file
-from hyperfact.predict.export.folder import export_run
+from hyperfact.predict.export.folder import export_run, store_with_added
 from hyperfact.predict.export.scorer import export_scorer
 from hyperfact.predict.export.search import export_index
 
-__all__ = ["BatchReport", "answer_file", "export_index", "export_run", "export_scorer"]
+__all__ = [
+    "BatchReport",
+    "answer_file",
+    "export_index",
+    "export_run",
+    "export_scorer",
+    "store_with_added",
+]

@@ -9,6 +9,7 @@ index/entities.usearch         with `index`
 scorer.pt2                     with `scorer`
 """
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +23,12 @@ from hyperfact.predict.export.card import model_card
 from hyperfact.predict.export.scorer import export_scorer
 from hyperfact.predict.export.search import export_index
 from hyperfact.predict.predictor import Predictor
-from hyperfact.runs.artifacts import MANIFEST
+from hyperfact.runs.artifacts import ADDED, MANIFEST, RunWriter, Stored
 from hyperfact.runs.ensemble_members import is_ensemble
 from hyperfact.system.tables import database
 from hyperfact.system.writing import copy_file, staged, write_lines
+
+_REWRITTEN = ("format", "files", "added")  # in the manifest
 
 
 def export_run(
@@ -56,11 +59,8 @@ def export_run(
     if not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: exists already; an export needs a folder of its own")
     with staged(out) as stage:
-        files = [MANIFEST, *predictor.stored.manifest["files"]]
-        for name in files:
-            copy_file(run / name, stage / name)
-        for file in sorted((run / FOLDER).glob("*.*")):
-            copy_file(file, stage / FOLDER / file.name)
+        copy_run(predictor.stored, stage)
+        copy_file(run / MANIFEST, stage / MANIFEST)
         write_lines(stage / "README.md", iter([model_card(predictor).rstrip("\n")]))
         z = predictor.scorer.z
         write_embeddings(stage / "embeddings", "entities", predictor.entities, z.entities)
@@ -70,6 +70,34 @@ def export_run(
         if scorer:
             export_scorer(predictor, stage / "scorer.pt2")
     return sorted(path for path in out.rglob("*") if path.is_file())
+
+
+def copy_run(stored: Stored, target: Path) -> None:
+    """Every file of a run and of its cache into a folder, but for the manifest."""
+    for name in stored.manifest["files"]:
+        copy_file(stored.path / name, target / name)
+    for file in sorted((stored.path / FOLDER).glob("*.*")):
+        copy_file(file, target / FOLDER / file.name)
+
+
+def store_with_added(predictor: Predictor, out: Path) -> None:
+    """Write a run directory with the same weights that also knows what was added.
+
+    Args:
+        predictor: Loaded from a run directory, with facts added.
+        out: A new or empty directory.
+    """
+    stored = predictor.stored
+    if stored is None:
+        raise UserError("facts are added to a stored run: train with --out")
+    if is_ensemble(predictor.config):
+        raise UserError(f"{stored.path}: an ensemble is not stored with added facts; give --with")
+    writer = RunWriter(out)
+    copy_run(stored, out)
+    facts = sorted(map(str, predictor.added))
+    writer.lines(ADDED, map(json.dumps, facts))
+    about = {key: value for key, value in stored.manifest.items() if key not in _REWRITTEN}
+    writer.finish({**about, "added": len(facts)})
 
 
 def write_embeddings(folder: Path, name: str, names: Vocabulary, vectors: Tensor) -> None:

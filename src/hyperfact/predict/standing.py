@@ -1,0 +1,145 @@
+"""A run as it stands: what training left, and the facts that were added since."""
+
+from collections.abc import Iterable
+from copy import copy
+from pathlib import Path
+from typing import Self
+
+from hyperfact.config import ExperimentConfig
+from hyperfact.graph.facts import Fact, Vocabulary
+from hyperfact.graph.hkg import Splits
+from hyperfact.graph.joining import Joined
+from hyperfact.graph.labels import Labels
+from hyperfact.models.transeq import TransEQ
+from hyperfact.predict.additions import Addition, FactLike, addition_of, read_facts
+from hyperfact.predict.ground import Ground
+from hyperfact.predict.knowledge import Knowledge
+from hyperfact.predict.loading import LoadedRun
+from hyperfact.predict.scoring import Scorer
+from hyperfact.runs.artifacts import Stored
+from hyperfact.runs.build import training_facts
+
+
+class Standing:
+    """What a predictor answers from; facts may join and leave, weights stay.
+
+    Args:
+        config: Of the run.
+        splits: The facts of the run, all splits.
+        scorer: Decoder and representations.
+        loaded: What else the run directory holds, if it comes from one.
+        model: The whole model, if it is in memory already.
+    """
+
+    def __init__(
+        self,
+        config: ExperimentConfig,
+        splits: Splits,
+        *,
+        scorer: Scorer,
+        loaded: LoadedRun | None = None,
+        model: TransEQ | None = None,
+    ) -> None:
+        self.config, self._loaded = config, loaded
+        train, partial = training_facts(config, splits), config.objective.partial > 0
+        knowledge = Knowledge(splits, train, partial=partial)
+        make = self._model if model is None else lambda: model
+        configs = (config,) if loaded is None else loaded.configs
+        self._trained = Ground(splits, knowledge, scorer, configs, make)
+        self._ground, self._added = self._trained, frozenset[Fact]()
+
+    @property
+    def splits(self) -> Splits:
+        """The facts of the run; those that were added are a split of their own."""
+        return self._ground.splits
+
+    @property
+    def scorer(self) -> Scorer:
+        """Decoder and representations."""
+        return self._ground.scorer
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What the facts say."""
+        return self._ground.knowledge
+
+    @property
+    def entities(self) -> Vocabulary:
+        """The names of all entities."""
+        return self.splits.entities
+
+    @property
+    def relations(self) -> Vocabulary:
+        """The names of all relations and attributes."""
+        return self.splits.relations
+
+    @property
+    def labels(self) -> Labels:
+        """How names are shown, and found by what they are called."""
+        return self.splits.labels
+
+    @property
+    def stored(self) -> Stored | None:
+        """What the run directory holds, if there is one."""
+        return None if self._loaded is None else self._loaded.stored
+
+    @property
+    def path(self) -> Path | None:
+        """The run directory, if there is one."""
+        return None if self._loaded is None else self._loaded.stored.path
+
+    @property
+    def model(self) -> TransEQ:
+        """The whole model with its encoder; built when first needed, for explanations."""
+        return self._ground.model
+
+    def _model(self) -> TransEQ:
+        assert self._loaded is not None, "a predictor without a model comes from a directory"
+        return self._loaded.model()
+
+    # -- further facts ----------------------------------------------------------------------------
+
+    @property
+    def added(self) -> frozenset[Fact]:
+        """The facts that were added, and count as known."""
+        return self._added
+
+    def add(self, facts: FactLike | Iterable[FactLike]) -> Addition:
+        """Let facts count as true: the encoder hears them, and no weight changes.
+
+        Args:
+            facts: By name or label, or as text; entities may be new, relations may not.
+
+        Raises:
+            UserError: Something is wrong with one of them; then nothing has changed.
+        """
+        given = set(read_facts(facts, self.splits))
+        joined = self._trained.joined_with([*self._added, *given])
+        now, new = frozenset(joined.added), joined.entities[len(self._trained.splits.entities) :]
+        addition = addition_of(now - self._added, len(given), new, self.entities)
+        self._stand_on(joined, now)
+        return addition
+
+    def remove(self, facts: FactLike | Iterable[FactLike] | None = None) -> int:
+        """Take back what was added, exactly as if it had never been: these facts, or all.
+
+        Returns:
+            How many facts were there to take back.
+        """
+        gone = self._added if facts is None else self._added & set(read_facts(facts, self.splits))
+        now = self._added - gone
+        self._stand_on(self._trained.joined_with([*now]), now)
+        return len(gone)
+
+    def given(self, facts: FactLike | Iterable[FactLike]) -> Self:
+        """Another predictor that also knows these facts; this one stays as it is."""
+        other = copy(self)
+        other.add(facts)
+        return other
+
+    def _stand_on(self, joined: Joined, added: frozenset[Fact]) -> None:
+        """Answer from these facts from now on."""
+        if added == self._added:
+            return
+        ground = self._trained.with_facts(joined) if added else self._trained
+        self._ground, self._added = ground, added
