@@ -238,6 +238,7 @@ def test_an_option_that_would_do_nothing_is_refused(leaky: Path) -> None:
     assert run("audit", leaky, "--to", "parquet") == 2
 
 
+@pytest.mark.slow
 def test_demo_shows_facts_trains_and_says_where_the_report_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -87,6 +87,8 @@ NAMING = (
     ("ask", RUN, f"?x : {HOSTILE} | r | ?x"),
     ("ask", "data", f"?x : {HOSTILE}0 | r{HOSTILE} | ?x"),
     ("sample-queries", "data", f"queries{HOSTILE}.jsonl", "--count", "2"),
+    ("add", RUN, f"{HOSTILE}new | r{HOSTILE} | {HOSTILE}1", "--out", f"more{HOSTILE}"),
+    ("add", RUN, f"{HOSTILE}new | {HOSTILE} | {HOSTILE}1", "--out", "no"),
     ("complete", RUN, "-n", "2"),
     ("complete", RUN, "--entity", HOSTILE),
     ("explain", RUN, QUESTION, f"{HOSTILE}1"),

@@ -71,7 +71,7 @@ def test_every_pair_can_learn_fifty_facts_by_heart(encoder: str, decoder: str) -
         facts = facts.select(np.flatnonzero(distinct))
     splits, pace = Splits({"train": facts}, "fifty"), PACE.get(decoder, {})
     options = {"dropout": 0.0} if "dropout" in DECODERS[decoder].Settings.model_fields else {}
-    training: dict[str, Any] = {"dim": 32, "epochs": 40, "validate_every": 0}
+    training: dict[str, Any] = {"dim": 32, "epochs": 40, "validate_every": 0, "batch_size": 64}
     training |= {key: pace[key] for key in ("epochs", "batch_size") if key in pace}
     start = {key: pace[key] for key in ("initial_scale",) if key in pace}
     config = small(

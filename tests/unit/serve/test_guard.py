@@ -32,6 +32,7 @@ ROUTES = {
     "GET /m/{model}/query",
     "GET /static/{file}",
     "POST /api/ask",
+    "POST /api/facts",
     "POST /api/models/{model}/batch",
     "POST /api/models/{model}/explain",
     "POST /api/models/{model}/complete",

@@ -44,19 +44,17 @@ def whole(data: Path) -> Path:
     return data.parent / "whole"
 
 
-def test_four_kills_at_random_moments_of_one_run(data: Path, whole: Path, tmp_path: Path) -> None:
+def test_three_kills_at_random_moments_of_one_run(data: Path, whole: Path, tmp_path: Path) -> None:
     """Thirty and three hundred at night."""
-    kills = kill_again_and_again(data, tmp_path / "run", 4, random.Random(1))
-    assert kills >= 3
+    kills = kill_again_and_again(data, tmp_path / "run", 3, random.Random(1))
+    assert kills >= 2
     assert equal(whole, tmp_path / "run")
 
 
-def test_fresh_processes_give_the_same_bits(data: Path, whole: Path, tmp_path: Path) -> None:
-    """Three processes with the one above; ten run at night."""
-    processes = [train(data, tmp_path / str(i), by=fresh) for i in range(2)]
-    for process in processes:
-        finish(process)
-    assert all(equal(whole, tmp_path / str(i)) for i in range(2))
+def test_a_fresh_process_gives_the_same_bits(data: Path, whole: Path, tmp_path: Path) -> None:
+    """Two processes with the one above; ten run at night."""
+    finish(train(data, tmp_path / "fresh", by=fresh))
+    assert equal(whole, tmp_path / "fresh")
 
 
 @pytest.mark.parametrize(
