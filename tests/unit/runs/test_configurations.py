@@ -33,7 +33,6 @@ AWAITED = {
     "fb_auto_neuinfer",
     "fb_auto_paper",
     "fb_auto_rae",
-    "fb_auto_ram",
     "fb_auto_reale",
     "fb_auto_s2s",
     "fb_auto_stare_transformer",

@@ -83,6 +83,7 @@ def test_a_signal_stores_and_ends_at_the_next_step(
     assert one.read_bytes() == other.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_at_once_and_the_state_is_valid(
     data: Path, whole: Path, tmp_path: Path
 ) -> None:
