@@ -59,7 +59,10 @@ def check(encoder: str, decoder: dict[str, object], **sections: dict[str, object
     torch.testing.assert_close(device.numbers(elsewhere), scores, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize(("encoder", "decoder"), [("compgcn", "mdistmult"), ("stare", "gran")])
+@pytest.mark.parametrize(
+    ("encoder", "decoder"),
+    [("compgcn", "mdistmult"), pytest.param("stare", "gran", marks=pytest.mark.slow)],
+)
 def test_a_whole_step_stays_on_its_device(encoder: str, decoder: str) -> None:
     check(encoder, {"name": decoder})
 

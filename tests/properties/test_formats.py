@@ -13,7 +13,7 @@ from hyperfact.graph.facts import Derived, Fact
 from hyperfact.graph.hkg import HKG, Splits
 from tests.support.graphs import hkgs, item_graph, nary_graph, random_graph
 
-CASES = 200  # a format; the night suite runs 10,000
+CASES = 120  # a format; the night suite runs 10,000
 
 
 def round_trip(graph: HKG, name: str, folder: Path) -> bool:

@@ -54,7 +54,7 @@ def harmless(damage: Damage) -> bool:
 
 
 def test_damaged_runs_never_crash_the_first_line_of_defence(made: Path) -> None:
-    """18,000 files through all that reads a run and builds no model from it.
+    """9,000 files through all that reads a run and builds no model from it.
 
     That is manifest, checksums, names, tensors, metrics and configuration. 2,000 checkpoints follow
     below; all of them go through models too at night.
@@ -64,9 +64,9 @@ def test_damaged_runs_never_crash_the_first_line_of_defence(made: Path) -> None:
         ExperimentConfig.from_toml(artifacts.read_run(made).config)
 
     damage = Damage(made, WEIGHED)
-    damage.try_all([read], 18_000, seed=0)
+    damage.try_all([read], 9_000, seed=0)
     assert harmless(damage)
-    assert damage.codes.count(2) > 12_000
+    assert damage.codes.count(2) > 6_000
 
 
 def test_damaged_checkpoints_never_crash(made: Path, caplog: pytest.LogCaptureFixture) -> None:
