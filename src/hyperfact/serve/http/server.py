@@ -69,7 +69,7 @@ class Server:
             server.close()
             await self._finish()
         finally:
-            for number in _SIGNALS:
+            for number in acts:
                 with suppress(NotImplementedError):
                     loop.remove_signal_handler(number)
 
