@@ -21,6 +21,7 @@ from hyperfact.predict.scoring import Scorer, top
 
 _NONE = float("-inf")  # no candidate
 _ROWS = 8
+_LEAST = -80.0  # exp of it is nothing beside 1, and quicker to compute than that of -inf
 
 
 # -- scores, and who competes ---------------------------------------------------------------------
@@ -87,7 +88,7 @@ class Softmax:
     def of(cls, scores: Tensor, fitted: Calibration | None) -> "Softmax":
         """Over these scores, minus infinity for who does not compete; None: a plain softmax."""
         beta, doubt = (1.0, 0.0) if fitted is None else (1.0 / fitted.temperature, fitted.doubt)
-        counts = (scores > _NONE).sum(dim=1).tolist()
+        counts = np.count_nonzero(scores.numpy() > _NONE, axis=1).tolist()
         return cls(log_partition(scores, beta).numpy(), counts, beta, doubt)
 
     def probabilities(self, row: int, scores: Array) -> Array:
@@ -103,8 +104,9 @@ def log_partition(scores: Tensor, beta: float) -> Tensor:  # (rows,)
     parts = []
     for start in range(0, len(scores), _ROWS):
         some = scores[start : start + _ROWS]
-        best = some.amax(dim=1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
-        work = torch.sub(some, best, out=memory[: len(some)]).mul_(beta).exp_()
+        best = some.amax(dim=1, keepdim=True)
+        finite = best.clamp(min=torch.finfo(scores.dtype).min)
+        work = torch.sub(some, finite, out=memory[: len(some)]).mul_(beta).clamp_(min=_LEAST).exp_()
         parts.append(work.sum(dim=1).log() + beta * best[:, 0])
     return torch.cat(parts)
 

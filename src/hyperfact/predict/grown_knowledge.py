@@ -9,7 +9,8 @@ from hyperfact.graph.joining import ADDED, Joined
 from hyperfact.graph.partial import AgreeingAnswers
 from hyperfact.graph.ragged import Array
 from hyperfact.graph.role_index import VALUE, RoleIndex, role_number
-from hyperfact.predict.knowledge import Knowledge, Shapes
+from hyperfact.predict.knowledge import Knowledge
+from hyperfact.predict.likeness import Shapes
 from hyperfact.predict.questions import QuestionIds
 
 

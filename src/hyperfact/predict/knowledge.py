@@ -1,14 +1,12 @@
-"""What the facts of a run say about a question: known answers by split, ranges, and shapes.
+"""What the facts of a run say about a question: known answers by split, and ranges.
 
 A fact agrees with a question if it says at least as much; its entity in the asked place is known.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Literal
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -21,18 +19,14 @@ from hyperfact.graph.queries import BLANK_ID, KnownAnswers
 from hyperfact.graph.ragged import (
     Array,
     Places,
-    Table,
     find,
-    group,
     offsets_of,
     owners_of,
     places_of,
 )
 from hyperfact.graph.role_index import VALUE, RoleIndex, role_number
+from hyperfact.predict.likeness import Shapes
 from hyperfact.predict.questions import QuestionIds, partial_queries, table_of
-
-#: Whether training saw questions like one: it did; only with more qualifiers; or in no way.
-Likeness = Literal["seen", "partial", "new"]
 
 
 @dataclass(frozen=True)
@@ -59,67 +53,6 @@ class KnownRows:
             for field in range(1 << len(self.names))
         ]
         return [named[field] for field in bits.tolist()]
-
-
-class Shapes:
-    """Which attributes stand together with which relation in the training facts, and how often.
-
-    A fact agrees in shape with a question if it has the relation and at least the attributes of
-    the question: then training could see a question like it.
-
-    Args:
-        train: The training facts.
-        partial: Whether training asked questions that leave qualifiers out.
-    """
-
-    def __init__(self, train: HKG, *, partial: bool) -> None:
-        c, self.partial = train.columns, partial
-        same = np.zeros_like(c.attributes)  # values are no part of a shape
-        groups = group(Table(c.relation[:, None], c.offsets, c.attributes, same))
-        counts = np.diff(groups.offsets).tolist()
-        self._shapes: dict[int, list[tuple[Counter[int], int]]] = {}
-        for row, count in zip(groups.first.tolist(), counts, strict=True):
-            attributes = c.attributes[c.offsets[row] : c.offsets[row + 1]]
-            some = self._shapes.setdefault(int(c.relation[row]), [])
-            some.append((Counter(attributes.tolist()), count))
-        self._agreeing = lru_cache(maxsize=1024)(self._counted)
-
-    def with_more(self, added: HKG) -> "Shapes":
-        """The same, with further facts counted."""
-        other, more = copy(self), Shapes(added, partial=self.partial)
-        other._shapes = {
-            relation: self._shapes.get(relation, []) + more._shapes.get(relation, [])
-            for relation in (self._shapes | more._shapes)
-        }
-        other._agreeing = lru_cache(maxsize=1024)(other._counted)
-        return other
-
-    def likeness(self, question: QuestionIds) -> Likeness:
-        """Whether training saw questions of this shape."""
-        counts = self._agreeing(question.relations)
-        if not counts:
-            return "new"
-        return "seen" if self.partial or len(question.relations) - 1 in counts else "partial"
-
-    def is_partial(self, question: QuestionIds) -> bool:
-        """Whether facts that agree in shape have more qualifiers: more than half of them do."""
-        counts = self._agreeing(question.relations)
-        if not counts:
-            return False
-        usual = np.median(np.repeat(list(counts), list(counts.values())))
-        return bool(len(question.relations) - 1 < usual)
-
-    def _counted(self, relations: tuple[int, ...]) -> Counter[int]:
-        """How many facts agree, by their number of qualifiers."""
-        primary, given = relations[0], Counter(a for a in relations[1:] if a != BLANK_ID)
-        least = len(relations) - 1  # a blank attribute is one more, whichever it is
-        some = [primary] if primary != BLANK_ID else list(self._shapes)
-        found: Counter[int] = Counter()
-        for relation in some:
-            for attributes, count in self._shapes.get(relation, ()):
-                if given <= attributes and attributes.total() >= least:
-                    found[attributes.total()] += count
-        return found
 
 
 class Knowledge:
