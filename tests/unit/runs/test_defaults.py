@@ -73,5 +73,5 @@ def test_impossible_sizes_are_refused_before_memory_is_asked_for() -> None:
 
 
 def test_facts_alone_are_split() -> None:
-    found = train(load("world").train[:300])
+    found = train(load("world").train[:300], settings={"training.epochs": 3})
     assert set(found.results) == {"valid", "test"}

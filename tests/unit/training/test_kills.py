@@ -44,15 +44,15 @@ def whole(data: Path) -> Path:
     return data.parent / "whole"
 
 
-def test_three_kills_at_random_moments_of_one_run(data: Path, whole: Path, tmp_path: Path) -> None:
-    """Thirty and three hundred at night."""
-    kills = kill_again_and_again(data, tmp_path / "run", 3, random.Random(1))
-    assert kills >= 2
+def test_kills_at_random_moments_of_one_run(data: Path, whole: Path, tmp_path: Path) -> None:
+    """Two by day, thirty and three hundred at night."""
+    kills = kill_again_and_again(data, tmp_path / "run", 2, random.Random(1))
+    assert kills >= 1
     assert equal(whole, tmp_path / "run")
 
 
+@pytest.mark.slow  # by day the killed runs of above end in the same bits, in other processes
 def test_a_fresh_process_gives_the_same_bits(data: Path, whole: Path, tmp_path: Path) -> None:
-    """Two processes with the one above; ten run at night."""
     finish(train(data, tmp_path / "fresh", by=fresh))
     assert equal(whole, tmp_path / "fresh")
 

@@ -4,6 +4,7 @@ import csv
 import io
 from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from hyperfact.draw.pages.filters import short
@@ -63,10 +64,14 @@ def test_while_typing(watch: Watch) -> None:
     assert field.input_value().startswith("<iframe srcdoc=")
 
 
-def test_on_a_page_of_its_own(browser: Browser, site: str) -> None:
+every_or_some = pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 3])
+
+
+@every_or_some
+def test_on_a_page_of_its_own(step: int, browser: Browser, site: str) -> None:
     with watched(browser, site, width=360, height=740) as watch:
         page = watch.page
-        for name in SHORT:
+        for name in SHORT[::step]:
             watch.open(f"{HOME}/entity", name=name)
             assert page.locator("h1").text_content() == short(name, 200)
             assert page.title().startswith(" ".join(short(name, 60).split())[:20])
@@ -76,10 +81,12 @@ def test_on_a_page_of_its_own(browser: Browser, site: str) -> None:
             )
 
 
-def test_in_questions_and_explanations(browser: Browser, site: str) -> None:
+@every_or_some
+def test_in_questions_and_explanations(step: int, browser: Browser, site: str) -> None:
+    pairs = list(zip(SHORT[::2], [*SHORT[1::2], SHORT[0]], strict=True))
     with watched(browser, site, width=360, height=740) as watch:
         page = watch.page
-        for name, value in zip(SHORT[::2], [*SHORT[1::2], SHORT[0]], strict=True):
+        for name, value in pairs[step // 2 :: step]:
             pair = f"{show(RELATIONS[1])} = {show(value)}"
             question = f"{show(name)} | {show(RELATIONS[0])} | ? | {pair}"
             page.goto(
