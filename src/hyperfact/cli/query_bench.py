@@ -78,6 +78,7 @@ def judge_queries(path: Path, file: Path, opening: Opening, *, as_json: bool) ->
     from hyperfact.predict.logic.query_files import read_queries
     from hyperfact.predict.logic.query_ranks import rank_queries, report
     from hyperfact.predict.logic.sampling import observed_splits
+    from hyperfact.runs.looks import note_looks
 
     predictor = opening.load(path)
     head, queries = read_queries(file, predictor.splits)
@@ -85,6 +86,8 @@ def judge_queries(path: Path, file: Path, opening: Opening, *, as_json: bool) ->
     asker, start = Asker(predictor, splits=known), seconds()
     found = report(rank_queries(asker, queries))
     took = seconds() - start
+    if head["split"] == "test":
+        note_looks(path, predictor.config, "evaluate --queries", queries=len(queries))
     if as_json:
         about = {"run": str(path), "queries": str(file), "known": known, "seconds": took}
         print_json({**about, **found.as_dict()})

@@ -87,9 +87,15 @@ def test_training_and_evaluating_are_noted_for_benchmarks_only(
     assert [(line["command"], line["run"]) for line in lines_of(project)] == [
         ("evaluate", "runs/one")
     ]
+    queries = str(project / "queries.jsonl")
+    for split in ("valid", "test"):
+        drawn = ("sample-queries", dataset, queries, "--shapes", "1p", "--split", split, "--force")
+        assert call(capsys, *drawn)[0] == 0
+        assert call(capsys, "evaluate", out, "--queries", queries)[0] == 0
+    assert [line["command"] for line in lines_of(project)] == ["evaluate", "evaluate --queries"]
     again = ("train", "--dataset", dataset, *SMALL, "--out", str(project / "runs" / "two"))
     assert call(capsys, *again)[0] == 0
-    assert lines_of(project)[1]["command"] == "train"
+    assert lines_of(project)[2]["command"] == "train"
 
 
 def test_without_a_ledger_nothing_is_written(tmp_path: Path) -> None:
