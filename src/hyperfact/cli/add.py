@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hyperfact.cli.common import AsJson, DataDir, RunPath, app, note, print_json
+from hyperfact.cli.common import AsJson, DataDir, RunPath, app
 from hyperfact.cli.options import LabelFile, with_code
+from hyperfact.cli.printing import note, print_json
 from hyperfact.errors import UserError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hyperfact.cli.common import note, print_json, print_table, print_text
+from hyperfact.cli.printing import note, print_json, print_table, print_text
 from hyperfact.cli.visible import in_line
 from hyperfact.graph.labels import Labels
 from hyperfact.graph.syntax import quote

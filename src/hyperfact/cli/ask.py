@@ -16,13 +16,11 @@ from hyperfact.cli.common import (
     RunPath,
     Threads,
     app,
-    note,
-    print_json,
-    print_table,
     refuse_existing,
     set_threads,
 )
 from hyperfact.cli.options import LabelFile, grouped, with_code
+from hyperfact.cli.printing import note, print_json, print_table
 from hyperfact.errors import UserError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay

@@ -9,18 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hyperfact.cli.common import (
-    AsJson,
-    Dataset,
-    app,
-    note,
-    print_json,
-    print_text,
-    refuse_existing,
-    write_page,
-)
+from hyperfact.cli.common import AsJson, Dataset, app, refuse_existing, write_page
 from hyperfact.cli.data import Shown
 from hyperfact.cli.options import grouped
+from hyperfact.cli.printing import note, print_json, print_text
 from hyperfact.cli.visible import in_line
 from hyperfact.data import find_files, write
 from hyperfact.data.audit import SEVERITIES, Audit, Cleaned, Finding, audit_of, clean, percent

@@ -1,25 +1,21 @@
-"""What all commands share: the app, options, output, and how errors become exit codes."""
+"""What all commands share: the app, options, and how errors become exit codes."""
 
 import io
-import json
 import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from hyperfact import __version__
-from hyperfact.cli.visible import VisibleFormatter, in_line, visible
+from hyperfact.cli.printing import ReaderGoneError, hush, is_hushed, note, print_text
+from hyperfact.cli.visible import VisibleFormatter, visible
 from hyperfact.errors import HyperfactError, UserError
 from hyperfact.system.cores import cores, is_busy
 from hyperfact.system.memory import keep_freed_memory
@@ -107,7 +103,7 @@ Device = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Write over what exists already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
 
-_state: dict[str, Any] = {"debug": False, "quiet": False, "words": []}
+_state: dict[str, Any] = {"debug": False, "words": []}
 _SAID_BY_THE_FIRST = (2, 3)  # exit codes: a wrong request is wrong for all, a lost process lost
 _NARROW = 70  # columns, below which help is plain text
 
@@ -141,7 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     handler.setFormatter(VisibleFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     words = list(sys.argv[1:] if arguments is None else arguments)
-    _state.update(words=words, quiet=False)
+    _state["words"] = words
+    hush(silent=False)
     sys.exit(_run(words or ["--help"]))
 
 
@@ -153,10 +150,6 @@ def _speak_utf8() -> None:
                 stream.reconfigure(encoding="utf-8")
 
 
-class _ReaderGoneError(Exception):
-    """Whoever read our output has closed it."""
-
-
 @cache
 def _parser(*, is_narrow: bool) -> Callable[..., Any]:
     """The app as the parser wants it; making it takes longer than most questions to it."""
@@ -166,7 +159,7 @@ def _parser(*, is_narrow: bool) -> Callable[..., Any]:
 
 def _run(words: list[str]) -> int:
     try:
-        _state["quiet"] = is_follower()
+        hush(silent=is_follower())
         columns = get_terminal_size().columns
         narrow = {"terminal_width": columns - 2} if columns < _NARROW else {}
         parse = _parser(is_narrow=bool(narrow))
@@ -176,7 +169,7 @@ def _run(words: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except HyperfactError as error:
         return _fail(f"error: {error}" if str(error) else "", error.exit_code)
-    except _ReaderGoneError:
+    except ReaderGoneError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing complains at exit
         return 141
     except KeyboardInterrupt:
@@ -205,10 +198,10 @@ def _usage_or_bug(error: Exception) -> int:
 def _fail(message: str, code: int) -> int:
     if _state["debug"]:
         print(visible(traceback.format_exc()), end="", file=sys.stderr)  # noqa: T201 -- as `note`
-    if not _state["quiet"]:
+    if not is_hushed():
         note(message)
     elif code not in _SAID_BY_THE_FIRST:
-        _state["quiet"] = False
+        hush(silent=False)
         note(f"process {rank()}: {message}")
     return code
 
@@ -255,82 +248,3 @@ def write_page(path: Path, text: str) -> None:
     """One text file that a command was asked for, in a folder that may not exist yet."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text.encode("utf-8"))
-
-
-# -- output ---------------------------------------------------------------------------------------
-
-
-def print_json(value: Any) -> None:
-    """One JSON document on stdout."""
-    print_text(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
-
-
-def print_text(text: str) -> None:
-    """Text on stdout; characters that a terminal obeys or cannot show are escaped."""
-    if _state["quiet"]:
-        return
-    encoding = sys.stdout.encoding or "utf-8"
-    safe = visible(text).encode(encoding, "backslashreplace").decode(encoding)
-    try:
-        print(safe, flush=True)  # noqa: T201 -- the command line prints
-    except BrokenPipeError:
-        raise _ReaderGoneError from None
-
-
-def note(text: str) -> None:
-    """A message for the person, one line on stderr; of several processes the first one speaks."""
-    if text and not _state["quiet"]:
-        print(in_line(text), file=sys.stderr)  # noqa: T201 -- the command line prints
-
-
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """A table on stdout: numbers to the right, names as they are."""
-    table = Table(title=visible(title) or None, title_justify="left", box=None, pad_edge=False)
-    body = [list(row) for row in rows]
-    for i, column in enumerate(columns):
-        numeric = bool(body) and all(isinstance(row[i], int | float) for row in body)
-        table.add_column(_cell(column), justify="right" if numeric else "left", overflow="fold")
-    for row in body:
-        table.add_row(*(_cell(value) for value in row))
-    width = None if sys.stdout.isatty() else 240
-    console = Console(markup=False, highlight=False, width=width)
-    with console.capture() as text:
-        console.print(table)
-    lines = text.get().splitlines()
-    print_text("\n".join(lines if sys.stdout.isatty() else (line.rstrip() for line in lines)))
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return in_line(value)
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
-
-
-@contextmanager
-def download_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr for the files of a download."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, Any] = {}
-
-        def tell(name: str, done: int, size: int) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name, total=size or None)
-            bar.update(tasks[name], completed=done)
-
-        yield tell

@@ -7,20 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hyperfact.cli.common import (
-    AsJson,
-    DataDir,
-    Force,
-    RunPaths,
-    app,
-    note,
-    print_json,
-    print_table,
-    print_text,
-    refuse_existing,
-)
+from hyperfact.cli.common import AsJson, DataDir, Force, RunPaths, app, refuse_existing
 from hyperfact.cli.judge import By, Split, TiesOption
 from hyperfact.cli.options import NamingCommand, with_code
+from hyperfact.cli.printing import note, print_json, print_table, print_text
 from hyperfact.cli.results import NAMES, print_comparisons
 from hyperfact.cli.visible import in_line
 from hyperfact.errors import DataError, UserError

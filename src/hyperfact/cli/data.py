@@ -14,14 +14,10 @@ from hyperfact.cli.common import (
     FormatName,
     Literals,
     app,
-    download_bar,
-    note,
-    print_json,
-    print_table,
-    print_text,
     refuse_existing,
 )
 from hyperfact.cli.options import LabelFile, grouped
+from hyperfact.cli.printing import download_bar, note, print_json, print_table, print_text
 from hyperfact.cli.visible import in_line
 from hyperfact.data import is_local, notes, read, write
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path

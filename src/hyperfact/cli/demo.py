@@ -8,7 +8,8 @@ import numpy as np
 import typer
 
 from hyperfact.cli.audit import print_audit
-from hyperfact.cli.common import app, print_table, print_text, spare_threads
+from hyperfact.cli.common import app, spare_threads
+from hyperfact.cli.printing import print_table, print_text
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
 from hyperfact.data.audit import audit_of, percent

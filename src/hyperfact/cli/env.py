@@ -4,7 +4,8 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from hyperfact import __version__
-from hyperfact.cli.common import AsJson, app, print_json, print_table
+from hyperfact.cli.common import AsJson, app
+from hyperfact.cli.printing import print_json, print_table
 from hyperfact.system.cores import cores
 
 _PACKAGES = ("torch", "numpy", "numba", "duckdb", "safetensors", "pydantic", "typer", "pyoxigraph")

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hyperfact.cli.common import AsJson, app, note, print_json, print_table, print_text
+from hyperfact.cli.common import AsJson, app
+from hyperfact.cli.printing import note, print_json, print_table, print_text
 
 
 @app.command()

@@ -7,20 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from hyperfact.cli.common import (
-    AsJson,
-    Dataset,
-    Force,
-    app,
-    note,
-    print_json,
-    print_table,
-    print_text,
-    refuse_existing,
-    write_page,
-)
+from hyperfact.cli.common import AsJson, Dataset, Force, app, refuse_existing, write_page
 from hyperfact.cli.data import Reading, Shown
 from hyperfact.cli.options import grouped
+from hyperfact.cli.printing import note, print_json, print_table, print_text
 from hyperfact.cli.visible import in_line
 from hyperfact.data import write
 from hyperfact.draw import draw_fact, draw_neighbourhood, draw_transformations

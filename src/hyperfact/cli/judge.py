@@ -16,12 +16,12 @@ from hyperfact.cli.common import (
     RunPath,
     Threads,
     app,
-    note,
     refuse_existing,
     set_threads,
 )
 from hyperfact.cli.data import Reading, labelled
 from hyperfact.cli.options import LabelFile, NamingCommand, grouped, with_code
+from hyperfact.cli.printing import note
 from hyperfact.cli.query_bench import judge_queries
 from hyperfact.cli.results import report
 from hyperfact.errors import DataError, UnknownNameError, UserError

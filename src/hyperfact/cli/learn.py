@@ -16,15 +16,13 @@ from hyperfact.cli.common import (
     FormatName,
     Threads,
     app,
-    note,
-    print_json,
-    print_text,
     set_threads,
     spare_threads,
     words,
 )
 from hyperfact.cli.data import Columns, Reading, labelled
 from hyperfact.cli.options import LabelFile, NamingCommand, grouped, with_code
+from hyperfact.cli.printing import note, print_json, print_text
 from hyperfact.config import ExperimentConfig
 from hyperfact.config.settings import override
 from hyperfact.data import absolute

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hyperfact.cli.common import AsJson, app, note, print_json, print_table
+from hyperfact.cli.common import AsJson, app
+from hyperfact.cli.printing import note, print_json, print_table
 from hyperfact.errors import UnknownNameError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hyperfact.cli.common import note
+from hyperfact.cli.printing import note
 from hyperfact.errors import MissingExtraError
 from hyperfact.training.events import Epoch, Event, Report, Watch
 

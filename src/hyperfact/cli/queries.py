@@ -8,20 +8,10 @@ import typer
 
 from hyperfact.cli.answers import print_answers
 from hyperfact.cli.ask import Count, Opening, Range
-from hyperfact.cli.common import (
-    AsJson,
-    DataDir,
-    FormatName,
-    Literals,
-    Threads,
-    app,
-    note,
-    print_json,
-    print_table,
-    print_text,
-)
+from hyperfact.cli.common import AsJson, DataDir, FormatName, Literals, Threads, app
 from hyperfact.cli.data import Columns, Reading, labelled
 from hyperfact.cli.options import LabelFile, grouped, with_code
+from hyperfact.cli.printing import note, print_json, print_table, print_text
 from hyperfact.cli.visible import in_line
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.syntax import quote

@@ -8,19 +8,10 @@ from typing import Annotated
 import typer
 
 from hyperfact.cli.ask import Opening
-from hyperfact.cli.common import (
-    AsJson,
-    Dataset,
-    Force,
-    app,
-    note,
-    print_json,
-    print_table,
-    print_text,
-    refuse_existing,
-)
+from hyperfact.cli.common import AsJson, Dataset, Force, app, refuse_existing
 from hyperfact.cli.data import Reading
 from hyperfact.cli.options import grouped
+from hyperfact.cli.printing import note, print_json, print_table, print_text
 from hyperfact.system.clock import seconds
 from hyperfact.system.writing import write_lines
 

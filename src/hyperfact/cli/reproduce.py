@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hyperfact.cli.common import (
-    AsJson,
-    DataDir,
-    Threads,
-    app,
-    note,
-    print_json,
-    print_text,
-    set_threads,
-)
+from hyperfact.cli.common import AsJson, DataDir, Threads, app, set_threads
 from hyperfact.cli.learn import Overrides, chosen_data
 from hyperfact.cli.options import NamingCommand, with_code
+from hyperfact.cli.printing import note, print_json, print_text
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import UnknownNameError, UserError
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hyperfact.cli.common import note, print_json, print_table, print_text
+from hyperfact.cli.printing import note, print_json, print_table, print_text
 from hyperfact.cli.visible import in_line
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.labels import Labels

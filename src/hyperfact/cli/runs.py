@@ -14,16 +14,13 @@ from hyperfact.cli.common import (
     RunPaths,
     Threads,
     app,
-    note,
-    print_json,
-    print_table,
-    print_text,
     refuse_existing,
     set_threads,
     write_page,
 )
 from hyperfact.cli.learn import Choice, Crew, EventFiles, show
 from hyperfact.cli.options import NamingCommand, grouped, with_code
+from hyperfact.cli.printing import note, print_json, print_table, print_text
 from hyperfact.errors import UserError
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay

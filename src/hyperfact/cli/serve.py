@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from hyperfact.cli.common import DataDir, app, check_run, note, words
+from hyperfact.cli.common import DataDir, app, check_run, words
 from hyperfact.cli.options import LabelFile, with_code
+from hyperfact.cli.printing import note
 from hyperfact.errors import MissingExtraError, UserError
 
 

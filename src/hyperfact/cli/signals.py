@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import typer
 
-from hyperfact.cli.common import note
+from hyperfact.cli.printing import note
 from hyperfact.errors import HyperfactError
 from hyperfact.training.events import Interruption
 

@@ -6,18 +6,10 @@ from typing import Annotated
 
 import typer
 
-from hyperfact.cli.common import (
-    AsJson,
-    Dataset,
-    Force,
-    app,
-    note,
-    print_json,
-    print_table,
-    refuse_existing,
-)
+from hyperfact.cli.common import AsJson, Dataset, Force, app, refuse_existing
 from hyperfact.cli.data import Reading
 from hyperfact.cli.options import grouped
+from hyperfact.cli.printing import note, print_json, print_table
 from hyperfact.data import write
 from hyperfact.data.split import split_by_entity, split_by_time, split_facts, unseen_names
 from hyperfact.errors import UserError

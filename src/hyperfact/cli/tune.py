@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hyperfact.cli.common import AsJson, app, note, print_json, print_table
+from hyperfact.cli.common import AsJson, app
 from hyperfact.cli.learn import Choice
 from hyperfact.cli.options import NamingCommand, grouped, with_code
+from hyperfact.cli.printing import note, print_json, print_table
 from hyperfact.errors import UnknownNameError
 
 if TYPE_CHECKING:

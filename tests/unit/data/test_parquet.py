@@ -30,3 +30,16 @@ def test_a_row_with_an_empty_field_is_refused(row: str, tmp_path: Path) -> None:
         db.execute(f"COPY t TO '{path}' (FORMAT parquet)")
     with pytest.raises(FormatError, match="1 rows have an empty field"):
         load(path)
+
+
+@pytest.mark.parametrize("text", ["", "[", "{}", "[1]", '"r"'])
+def test_damaged_metadata_are_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "facts.parquet"
+    with duckdb.connect() as db:
+        db.execute(
+            "COPY (SELECT 'a' AS subject, 'r' AS relation, 'b' AS object, ['q'] AS attributes, "
+            f"['x'] AS \"values\") TO '{path}' (FORMAT parquet, KV_METADATA "
+            f"{{'hyperfact.derived': '{text}'}})"
+        )
+    with pytest.raises(FormatError, match="no list of names"):
+        load(path)

@@ -38,7 +38,7 @@ def _read(source: Source, builder: FactBuilder) -> None:
         literals = _open(source, db)
         _number(db)
         entities, relations = _names(db, "entity"), _names(db, "relation")
-        derived = _derived(db)
+        derived = _derived(source, db)
         builder.add_ids(
             [_unmark(name) for name in entities] if literals else entities,
             [Derived(name) if name in derived else name for name in relations],
@@ -117,12 +117,18 @@ def _names(db: "DuckDBPyConnection", kind: str) -> list[str]:
     return [str(name) for name in names]
 
 
-def _derived(db: "DuckDBPyConnection") -> set[str]:
+def _derived(source: Source, db: "DuckDBPyConnection") -> set[str]:
     rows = db.execute(
         "SELECT decode(value) FROM parquet_kv_metadata(getvariable('path')) WHERE decode(key) = ?",
         [_DERIVED],
     ).fetchall()
-    return set(json.loads(rows[0][0])) if rows else set()
+    try:
+        names = json.loads(rows[0][0]) if rows else []
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FormatError(source.path, None, f"its metadata {_DERIVED!r} is no list of names")
+    return set(names)
 
 
 def _columns(source: Source, db: "DuckDBPyConnection") -> tuple[Ids, Ids, Ids, Places, Ids, Ids]:
