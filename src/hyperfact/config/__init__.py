@@ -2,17 +2,17 @@
 
 `settings` is the machinery, the others say what can be set; it may use what stands before it.
 
-Order: settings, evidence_section, sections.
+Order: settings, evidence_section, sections, experiment_config.
 """
 
 from hyperfact.config.evidence_section import EvidenceConfig
+from hyperfact.config.experiment_config import ExperimentConfig
 from hyperfact.config.sections import (
     CheckpointConfig,
     DataConfig,
     DecoderChoice,
     EncoderChoice,
     EvaluationConfig,
-    ExperimentConfig,
     GraphConfig,
     ObjectiveConfig,
     OptimizerConfig,

@@ -1,27 +1,16 @@
-"""ExperimentConfig: everything that decides a run, read from TOML into frozen sections.
+"""The sections of a configuration: everything that decides a run.
 
 A setting is declared once, with its default and its meaning, in the section of what it configures.
 Encoders and decoders declare their own settings beside their code; here they are a name and options
 until `assembly` looks the name up in a table.
 """
 
-import tomllib
-from collections.abc import Mapping, Sequence
-from os import PathLike
-from typing import Any, Literal, Self
+from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field, field_validator
 
-from hyperfact.config.evidence_section import EvidenceConfig
-from hyperfact.config.settings import (
-    Component,
-    Section,
-    override,
-    refuse_unused,
-    settings_lines,
-    validate,
-)
-from hyperfact.errors import ConfigError
+from hyperfact.config.settings import Component, Section
 
 
 class EncoderChoice(Component):
@@ -253,63 +242,3 @@ class CheckpointConfig(Section):
         description="share of the time that checkpoints may take; 1: no limit",
     )
     keep: bool = Field(default=False, description="keep the last two when the run is finished")
-
-
-class ExperimentConfig(Section):
-    """A whole run."""
-
-    data: DataConfig = DataConfig()
-    graph: GraphConfig = GraphConfig()
-    encoder: EncoderChoice = EncoderChoice()
-    decoder: DecoderChoice = DecoderChoice()
-    evidence: EvidenceConfig = EvidenceConfig()
-    objective: ObjectiveConfig = ObjectiveConfig()
-    optimizer: OptimizerConfig = OptimizerConfig()
-    training: TrainingConfig = TrainingConfig()
-    evaluation: EvaluationConfig = EvaluationConfig()
-    checkpoint: CheckpointConfig = CheckpointConfig()
-
-    @classmethod
-    def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """From nested mappings, as TOML gives them.
-
-        Raises:
-            ConfigError: An unknown, wrong or unused setting, by its dotted name.
-        """
-        config = validate(cls, tree, "")
-        for name in cls.model_fields:
-            section = getattr(config, name)
-            if isinstance(section, Section):
-                refuse_unused(section, tree.get(name, {}), f"{name}.")
-        return config
-
-    @classmethod
-    def from_toml(cls, text: str, overrides: Sequence[str] = ()) -> Self:
-        """From TOML text, then dotted overrides such as `encoder.layers=2`."""
-        try:
-            tree = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ConfigError(f"the configuration is not TOML: {error}") from error
-        for change in overrides:
-            override(tree, change)
-        return cls.from_dict(tree)
-
-    def with_data_dir(self, folder: str | PathLike[str] | None) -> Self:
-        """The same with benchmarks in this folder; None: where they are looked for already."""
-        if folder is None:
-            return self
-        data = self.data.model_copy(update={"data_dir": str(folder)})
-        return self.model_copy(update={"data": data})
-
-    def to_toml(self, *, comments: Mapping[str, Mapping[str, str]] | None = None) -> str:
-        """TOML text that reads back to this configuration.
-
-        Args:
-            comments: When given, the meaning of every setting is written above it: what is said
-                here by section and name, else what its declaration says.
-        """
-        lines: list[str] = []
-        for section in type(self).model_fields:
-            meanings = None if comments is None else comments.get(section, {})
-            lines += [f"[{section}]", *settings_lines(getattr(self, section), meanings), ""]
-        return "\n".join(lines)

@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, Any, Self
 from hyperfact.config import ExperimentConfig
 from hyperfact.data.label_files import FILE, parse_labels
 from hyperfact.errors import DataError, StorageError, UserError
-from hyperfact.graph.facts import Derived, Fact, Literal, Vocabulary
+from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.label_texts import LabelTexts
 from hyperfact.graph.queries import read_fact
 from hyperfact.graph.ragged import Array
+from hyperfact.runs.contents import lines_of, read_tensors, text_of, vocabulary_of
 from hyperfact.system.lock import LOCK_FILES
 from hyperfact.system.reading import check_name, parse_json, read_checked, read_inside
 from hyperfact.system.tables import write_table
@@ -47,7 +48,6 @@ ADDED = "added.jsonl"
 _REQUIRED = (CONFIG, ENTITIES, RELATIONS, WEIGHTS, METRICS)
 _OURS = {MANIFEST, FAILURE, *LOCK_FILES}  # files that the manifest does not list
 _MANIFEST_LIMIT, _TEXT_LIMIT, _WEIGHTS_LIMIT = 2**24, 2**33, 2**40  # bytes
-_KINDS: Mapping[str, type[str]] = {"literal": Literal, "derived": Derived}
 
 
 class RunWriter:
@@ -110,7 +110,7 @@ class RunWriter:
 
     def vocabulary(self, name: str, names: Vocabulary) -> None:
         """Write the names of a vocabulary."""
-        self.lines(name, _lines(names))
+        self.lines(name, lines_of(names))
 
     def weights(self, tensors: "Mapping[str, Tensor]") -> None:
         """Write all tensors into one file."""
@@ -173,21 +173,21 @@ def read_run(path: Path) -> Stored:
     contents = dict(_checked(path, manifest))
     return Stored(
         path,
-        _text(path / CONFIG, contents[CONFIG]),
-        _vocabulary(path / ENTITIES, contents[ENTITIES]),
-        _vocabulary(path / RELATIONS, contents[RELATIONS]),
-        _tensors(path / WEIGHTS, contents[WEIGHTS]),
+        text_of(path / CONFIG, contents[CONFIG]),
+        vocabulary_of(path / ENTITIES, contents[ENTITIES]),
+        vocabulary_of(path / RELATIONS, contents[RELATIONS]),
+        read_tensors(path / WEIGHTS, contents[WEIGHTS]),
         parse_json(path / METRICS, contents[METRICS]),
         manifest,
-        parse_labels(path / LABELS, _text(path / LABELS, contents.get(LABELS, b""))),
-        tuple(map(read_fact, _vocabulary(path / ADDED, contents.get(ADDED, b"")))),
+        parse_labels(path / LABELS, text_of(path / LABELS, contents.get(LABELS, b""))),
+        tuple(map(read_fact, vocabulary_of(path / ADDED, contents.get(ADDED, b"")))),
     )
 
 
 def read_config(path: Path) -> ExperimentConfig:
     """The configuration of a run, finished or not."""
     content = read_inside(path, CONFIG, limit=_MANIFEST_LIMIT)
-    return ExperimentConfig.from_toml(_text(path / CONFIG, content))
+    return ExperimentConfig.from_toml(text_of(path / CONFIG, content))
 
 
 def read_failure(path: Path) -> dict[str, Any]:
@@ -262,50 +262,3 @@ def _checked(path: Path, manifest: Mapping[str, Any]) -> Iterator[tuple[str, byt
             raise DataError(f"{path / MANIFEST}: does not list {name}")
         limit = _WEIGHTS_LIMIT if name == WEIGHTS else _TEXT_LIMIT
         yield name, read_checked(path, name, files[name], limit=limit)
-
-
-def _lines(names: Iterable[str]) -> Iterator[str]:
-    """A plain name is a string; the kind of any other is written beside it."""
-    for name in names:
-        kinds = [key for key, kind in _KINDS.items() if type(name) is kind]
-        yield json.dumps({kinds[0]: str(name)} if kinds else str(name))
-
-
-def _vocabulary(path: Path, content: bytes) -> Vocabulary:
-    lines = _text(path, content).removesuffix("\n").split("\n") if content else []
-    names = [_name(f"{path}:{number}", line) for number, line in enumerate(lines, start=1)]
-    if len(set(names)) < len(names):
-        raise DataError(f"{path}: holds a name twice")
-    return Vocabulary(names)
-
-
-def _name(where: str, line: str) -> str:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        value = None
-    kind: type[str] = str
-    if isinstance(value, dict) and len(value) == 1:
-        key, value = next(iter(value.items()))
-        kind = _KINDS.get(key, str)
-    if not isinstance(value, str):
-        raise DataError(f"{where}: expected a name, got {ascii(line)[:80]}")
-    return kind(value)
-
-
-def _text(path: Path, content: bytes) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8: {error}") from error
-
-
-def _tensors(path: Path, content: bytes) -> "Mapping[str, Tensor]":
-    from safetensors import SafetensorError
-    from safetensors.torch import load as tensors_of
-
-    try:
-        tensors: dict[str, Tensor] = tensors_of(content)
-    except SafetensorError as error:
-        raise DataError(f"{path}: not a safetensors file: {error}") from error
-    return tensors

@@ -18,6 +18,7 @@ from hyperfact.graph.kg import KG, Kind
 from hyperfact.graph.queries import KnownAnswers
 from hyperfact.models.decoders import DECODERS
 from hyperfact.runs import artifacts
+from hyperfact.runs.contents import vocabulary_of
 from hyperfact.runs.experiment import run
 from hyperfact.runs.run import Run, evaluate_split, open_run, representations
 from hyperfact.training.events import Epoch
@@ -336,7 +337,7 @@ def test_names_of_every_kind_come_back(tmp_path: Path) -> None:
     writer = artifacts.RunWriter(tmp_path / "r")
     writer.vocabulary("entities.jsonl", names)
     content = (tmp_path / "r" / "entities.jsonl").read_bytes()
-    back = artifacts._vocabulary(tmp_path, content)
+    back = vocabulary_of(tmp_path, content)
     assert back == names
     assert [type(n) for n in back] == [type(n) for n in names]
 
