@@ -29,6 +29,8 @@ from hyperfact.data.builder import ReadReport
 from hyperfact.data.bundle import BUNDLED
 from hyperfact.data.formats import FORMATS
 from hyperfact.data.label_files import beside, read_labels
+from hyperfact.data.parted import NAME as PARTS
+from hyperfact.data.parted import TITLE
 from hyperfact.data.stats import Stats, stats_of
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.hkg import HKG, Splits
@@ -135,12 +137,11 @@ def datasets(*, data_dir: DataDir = None, as_json: AsJson = False) -> None:
 @app.command()
 def formats(*, as_json: AsJson = False) -> None:
     """List the file formats that can be read and written."""
+    rows = [(f.name, f.title, f.suffix) for f in FORMATS.values()] + [(PARTS, TITLE, "")]
     if as_json:
-        print_json(
-            [{"name": f.name, "about": f.title, "suffix": f.suffix} for f in FORMATS.values()]
-        )
+        print_json([dict(zip(("name", "about", "suffix"), row, strict=True)) for row in rows])
         return
-    print_table(("name", "about"), [(f.name, f.title) for f in FORMATS.values()])
+    print_table(("name", "about"), [row[:2] for row in rows])
 
 
 @app.command()
