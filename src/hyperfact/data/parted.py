@@ -42,6 +42,11 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
 _TYPES: Mapping[str, type[str]] = {"literal": Literal, "derived": Derived}
 
 
+def typed_name(kind: str, name: str) -> str:
+    """A name of the kind that a table of names says."""
+    return _TYPES.get(kind, str)(name)
+
+
 def part_name(table: str, split: str, number: int) -> str:
     """The file of a part."""
     return "-".join([table, *([split] if split else []), f"{number:05}.parquet"])
@@ -173,7 +178,7 @@ def _vocabulary(db: "DuckDBPyConnection", manifest: Manifest, table: str) -> Voc
     data = _fetch(db, manifest, table)
     _check_count(manifest, table, data["id"], getattr(manifest, table))
     rows = zip(data["kind"].tolist(), data["name"].tolist(), strict=True)
-    return Vocabulary(_TYPES.get(kind, str)(name) for kind, name in rows)
+    return Vocabulary(typed_name(*row) for row in rows)
 
 
 def _columns(db: "DuckDBPyConnection", manifest: Manifest, split: str) -> Columns:
