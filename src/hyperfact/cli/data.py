@@ -31,7 +31,6 @@ from hyperfact.data.formats import FORMATS
 from hyperfact.data.label_files import beside, read_labels
 from hyperfact.data.parted import NAME as PARTS
 from hyperfact.data.parted import TITLE
-from hyperfact.data.stats import Stats, stats_of
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.labels import KINDS, Labels
@@ -142,62 +141,6 @@ def formats(*, as_json: AsJson = False) -> None:
         print_json([dict(zip(("name", "about", "suffix"), row, strict=True)) for row in rows])
         return
     print_table(("name", "about"), [row[:2] for row in rows])
-
-
-@app.command()
-@grouped
-def stats(
-    reading: Reading,
-    dataset: Dataset = "baseball",
-    *,
-    labels: LabelFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """Count entities, relations, arities, qualifiers and degrees of a dataset.
-
-    Example: `hyperfact stats baseball`, `hyperfact stats my-facts.jsonl --json`
-    """
-    splits, report = reading.report(dataset)
-    found = stats_of(splits)
-    formats = ", ".join(report.formats)
-    if as_json:
-        print_json({**found.as_dict(), "format": formats})
-    else:
-        _print_stats(found, labelled(splits, labels).labels)
-        print_text(f"format: {formats}")
-
-
-def _print_stats(found: Stats, labels: Labels) -> None:
-    print_text(
-        f"{in_line(found.name)}: {found.entities:,} entities ({found.literals:,} literals), "
-        f"{found.relations:,} relations ({found.primary_relations:,} primary, "
-        f"{found.attributes:,} attributes)\n"
-    )
-    print_table(
-        ("split", "facts", "qualified", "%", "qualifiers", "max arity"),
-        [
-            (
-                s.name,
-                s.facts,
-                s.qualified,
-                f"{100 * s.qualified_share:.1f}",
-                s.qualifiers,
-                s.max_arity,
-            )
-            for s in found.splits
-        ],
-    )
-    arities = sorted({arity for s in found.splits for arity in s.arities})
-    print_text("")
-    print_table(
-        ("arity", *(s.name for s in found.splits)),
-        [(arity, *(s.arities.get(arity, 0) for s in found.splits)) for arity in arities],
-    )
-    d = found.degree
-    print_text(
-        f"\nfacts an entity stands in: median {d.median:g}, mean {d.mean:.1f}, "
-        f"max {d.max:,} ({in_line(labels.full(d.top))})"
-    )
 
 
 @app.command()

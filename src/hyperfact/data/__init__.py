@@ -93,7 +93,7 @@ def read(
         if format not in {None, PARTS} or columns:
             raise UserError(f"{source}: a dataset in parts; it has no other format or columns")
         found, report = read_parted(Path(source), literals=literals)
-        return found.with_labels(_labels_beside(source, {}, FactBuilder())), report
+        return found.with_labels(folder_labels(source)), report
     name, files, known = find_files(source, data_dir)
     chosen = _named_format(format, columns) or known
     builder = FactBuilder(literals=literals)
@@ -126,6 +126,11 @@ def _labels_beside(
         except FormatError as error:
             builder.tell(f"not read as labels: {error}")
     return found
+
+
+def folder_labels(folder: str | Path) -> LabelTexts:
+    """What the files of labels of a dataset in parts call its names."""
+    return _labels_beside(folder, {}, FactBuilder())
 
 
 def _named_format(format: str | None, columns: str | Mapping[str, str] | None) -> Format | None:
@@ -307,6 +312,6 @@ def format_of_path(path: Path) -> Format:
 
 
 __all__ = [
-    *("FormatError", "absolute", "find_files", "is_local", "load", "notes", "read"),
+    *("FormatError", "absolute", "find_files", "folder_labels", "is_local", "load", "notes", "read"),
     *("split_files", "write"),
 ]

@@ -4,6 +4,7 @@ Tables lie in a folder that is removed at the end, whatever happens; DuckDB also
 exceeds the memory it was given.
 """
 
+import re
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperfact.errors import StorageError, UserError
+from hyperfact.errors import DataError, StorageError, UserError
 from hyperfact.system.dialects import Dialect, DuckDialect
 from hyperfact.system.tables import sql_text
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Tell = Callable[[str], None]
 ROWS_A_PAGE = 1_000_000
+_SHARE = 0.75  # of the memory that is allowed, for DuckDB
+_LEAST = 100_000_000  # bytes
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?")
 
 
 class Engine(ABC):
@@ -175,7 +179,8 @@ def duckdb_engine(
 
     Args:
         folder: For this work only.
-        memory_limit: As `1GB`; DuckDB chooses (four fifths of the machine) if not given.
+        memory_limit: Of the process, as `1GB`: DuckDB gets three quarters of it, for tables are
+            not all that a process holds. DuckDB chooses (of the machine) if not given.
         threads: At most; all cores if not given.
         tell: Hears what is done next.
     """
@@ -185,20 +190,35 @@ def duckdb_engine(
         "temp_directory": str(folder / "spill"),
         "preserve_insertion_order": True,
     }
-    options |= {} if memory_limit is None else {"memory_limit": memory_limit}
+    if memory_limit is not None:
+        options["memory_limit"] = f"{int(_SHARE * size_of(memory_limit))}B"
     options |= {} if threads is None else {"threads": threads}
     try:
-        db = duckdb.connect(str(folder / "work.duckdb"), config=options)
-    except (duckdb.Error, ValueError) as error:
-        raise UserError(f"--memory-limit {memory_limit}: {_first_line(error)}") from error
-    try:
-        with db:
+        with duckdb.connect(str(folder / "work.duckdb"), config=options) as db:
             yield Duck(db, tell)
     except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
         raise StorageError(
             f"{folder.parent}: no room to go on ({_first_line(error)}); free some space there, "
             "name another folder with --spill, or allow more with --memory-limit"
         ) from error
+    except duckdb.Error as error:
+        raise DataError(f"not usable: {_first_line(error)}") from error
+
+
+def size_of(text: str) -> int:
+    """The bytes of a size such as `1GB`, `500 MB` or `1.5GiB`.
+
+    Raises:
+        UserError: It is none, or less than DuckDB can work with.
+    """
+    found = _SIZE.fullmatch(text.strip().lower())
+    if found is None:
+        raise UserError(f"expected a size such as 1GB or 500MB, got {text!r}")
+    unit = 1024 if found[3] == "i" else 1000
+    size = int(float(found[1]) * unit ** " kmgt".index(found[2] or " "))
+    if size < _LEAST:
+        raise UserError(f"{text}: too little; the least is {_LEAST // 10**6} MB")
+    return size
 
 
 def _first_line(error: Exception) -> str:
