@@ -5,8 +5,6 @@ from hyperfact.cli.data import Reading, labelled
 from hyperfact.cli.engines import Work
 from hyperfact.cli.options import LabelFile, grouped
 from hyperfact.cli.visible import in_line
-from hyperfact.data import folder_labels
-from hyperfact.data.label_files import read_labels
 from hyperfact.data.parted import NAME as PARTS
 from hyperfact.data.stats import Stats, stats_of
 from hyperfact.graph.labels import Labels
@@ -30,8 +28,7 @@ def stats(
     if work.is_used(dataset, reading):
         with work.facts(dataset) as facts:
             found = stats_on_disk(facts)
-        texts = folder_labels(dataset) if labels is None else read_labels(labels)
-        formats, shown = PARTS, Labels(texts)
+        formats, shown = PARTS, Labels(work.labels(dataset, labels))
     else:
         splits, report = reading.report(dataset)
         found, formats = stats_of(splits), ", ".join(report.formats)

@@ -22,7 +22,6 @@ from hyperfact.cli.common import (
     refuse_existing,
 )
 from hyperfact.cli.options import LabelFile, grouped
-from hyperfact.cli.visible import in_line
 from hyperfact.data import is_local, notes, read, write
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
 from hyperfact.data.builder import ReadReport

@@ -12,9 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from hyperfact.cli.data import Reading
+from hyperfact.data import folder_labels
+from hyperfact.data.label_files import read_labels
 from hyperfact.data.manifest import is_parted
 from hyperfact.data.parted import NAME as PARTS
 from hyperfact.errors import UnknownNameError, UserError
+from hyperfact.graph.label_texts import LabelTexts
 from hyperfact.scale import DiskFacts
 from hyperfact.system.engine import Duck, Engine, duckdb_engine, work_folder
 
@@ -86,6 +89,10 @@ class Work:
             watch(duck)
             yield duck
 
+    def labels(self, dataset: str, file: Path | None = None) -> LabelTexts:
+        """What a dataset in parts calls its names; a file of labels goes before its own."""
+        return folder_labels(dataset) if file is None else read_labels(file)
+
     @contextmanager
     def facts(self, dataset: str) -> Iterator[DiskFacts]:
         """A dataset in parts, opened in the engine."""
@@ -103,7 +110,8 @@ def _bar() -> Iterator[tuple[Callable[[str], None], Callable[[Duck], None]]]:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=100)
-        done, watched = threading.Event(), []
+        done = threading.Event()
+        watched: list[Duck] = []
 
         def poll() -> None:
             while not done.wait(0.3):

@@ -23,7 +23,7 @@ from hyperfact.cli.data import Reading, Shown
 from hyperfact.cli.engines import Work
 from hyperfact.cli.options import grouped
 from hyperfact.cli.visible import in_line
-from hyperfact.data import folder_labels, write
+from hyperfact.data import write
 from hyperfact.data.manifest import MANIFEST
 from hyperfact.draw import draw_fact, draw_neighbourhood, draw_transformations
 from hyperfact.errors import UnknownNameError, UserError
@@ -202,18 +202,19 @@ def verify_command(
     refuse_existing(out, force=force)
     if work.is_used(dataset, reading):
         with work.facts(dataset) as facts:
-            name, words = facts.manifest.name, {"mode": way.mode, "examples": examples}
-            certificate = verify_on_disk(facts, split, way.transformation, **words)
-        labels = Labels(folder_labels(dataset))
+            name = facts.manifest.name
+            certificate = verify_on_disk(
+                facts, split, way.transformation, mode=way.mode, examples=examples
+            )
+        labels = Labels(work.labels(dataset))
     else:
         splits = reading.splits(dataset)
         name, labels = splits.name, splits.labels
-        words = {"mode": way.mode, "examples": examples}
-        certificate = verify(pick(splits, split), way.transformation, **words)
+        hkg = pick(splits, split)
+        certificate = verify(hkg, way.transformation, mode=way.mode, examples=examples)
     document = {"dataset": name, "split": split, **certificate.to_dict()}
     if out is not None:
-        text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-        write_page(out, text)
+        write_page(out, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     if as_json:
         print_json(document)
     else:

@@ -312,6 +312,15 @@ def format_of_path(path: Path) -> Format:
 
 
 __all__ = [
-    *("FormatError", "absolute", "find_files", "folder_labels", "is_local", "load", "notes", "read"),
+    *(
+        "FormatError",
+        "absolute",
+        "find_files",
+        "folder_labels",
+        "is_local",
+        "load",
+        "notes",
+        "read",
+    ),
     *("split_files", "write"),
 ]

@@ -84,9 +84,7 @@ _PAIRS = (
 
 def _role_edges(transformation: str) -> str:
     if transformation == "plain":
-        members = "UNION ALL ".join(
-            f"SELECT n, r, {end} AS t FROM mediated " for end in ("s", "o")
-        )
+        members = "UNION ALL ".join(f"SELECT n, r, {end} AS t FROM mediated " for end in ("s", "o"))
         members += "UNION ALL SELECT m.n, m.r, p.v AS t FROM pair p JOIN mediated m ON m.n = p.n"
         return f"SELECT DISTINCT {int(Kind.MEMBER)} AS tag, n AS m, r, t FROM ({members})"
     return (

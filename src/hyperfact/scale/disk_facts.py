@@ -13,6 +13,7 @@ from hyperfact.data.parted import SCHEMAS, typed_name
 from hyperfact.errors import DataError, UnknownNameError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.fingerprints import Words, name_hashes
+from hyperfact.graph.ragged import Array
 from hyperfact.scale.row_numbers import id_bucket, number_rows
 from hyperfact.scale.row_words import digest_of_pages, fact_words
 from hyperfact.system.engine import Engine
@@ -80,7 +81,7 @@ class DiskFacts:
             for names in chain([[]], self.names(kind)):
                 words = name_hashes(names)
                 ids = np.arange(start, start + len(names), dtype=np.int32)
-                columns = {"id": ids, "x": words[:, 0], "y": words[:, 1]}
+                columns: dict[str, Array] = {"id": ids, "x": words[:, 0], "y": words[:, 1]}
                 self.engine.load(f"{kind}_word", columns)
                 start += len(names)
         self._has_words.append(True)
@@ -96,14 +97,21 @@ class DiskFacts:
     # -- facts ------------------------------------------------------------------------------------
 
     def choose(self, split: str) -> None:
-        """Make `fact` and `pair` of a split, or of all."""
+        """Make `fact` and `pair` of a split, or of all, where each fact stands once."""
         splits = list(self.manifest.splits)
         if split not in (*splits, "all"):
             raise UnknownNameError("split", split, [*splits, "all"])
         chosen = splits if split == "all" else [split]
+        self.choose_rows(chosen)
+        if len(chosen) > 1:
+            self._once()
+
+    def choose_rows(self, splits: Sequence[str] = ()) -> None:
+        """Make `fact`, with the split of each, and `pair` of splits one after the other."""
+        chosen = splits or list(self.manifest.splits)
         facts = " UNION ALL ".join(
             f"SELECT fact + {start} AS n, subject AS s, relation AS r, object AS o, "
-            f"qualifiers AS q FROM {self.rows_of('facts', name)}"
+            f"qualifiers AS q, '{name}' AS split FROM {self.rows_of('facts', name)}"
             for name, start in self._starts(chosen)
         )
         pairs = " UNION ALL ".join(
@@ -113,8 +121,6 @@ class DiskFacts:
         )
         self.engine.view("fact", facts)
         self.engine.view("pair", pairs)
-        if len(chosen) > 1:
-            self._once()
         self._check_ids()
 
     def _starts(self, splits: Sequence[str]) -> Iterator[tuple[str, int]]:
@@ -158,7 +164,9 @@ class DiskFacts:
         ):
             known = [i for i in ids if i is not None]
             if known and (min(known) < 0 or max(known) >= size):
-                raise DataError(f"{self.manifest.folder}: a fact names {kind} {max(known)} of {size}")
+                raise DataError(
+                    f"{self.manifest.folder}: a fact names {kind} {max(known)} of {size}"
+                )
 
     def facts(self, rows: Sequence[int]) -> list[Fact]:
         """A few facts by name, in this order."""
@@ -166,7 +174,8 @@ class DiskFacts:
             return []
         listed = ", ".join(map(str, rows))
         facts = {
-            n: ids for n, *ids in self.engine.rows(f"SELECT n, s, r, o FROM fact WHERE n IN ({listed})")
+            n: ids
+            for n, *ids in self.engine.rows(f"SELECT n, s, r, o FROM fact WHERE n IN ({listed})")
         }
         pairs: dict[int, list[tuple[int, int]]] = {n: [] for n in facts}
         for n, a, v in self.engine.rows(
@@ -196,4 +205,3 @@ class DiskFacts:
         rows = int(self.engine.value(f"SELECT count(*) FROM {fact}"))
         blocks = [*self.name_blocks(), (rows, self.engine.words(words))]
         return digest_of_pages("hyperfact facts 1", blocks)
-

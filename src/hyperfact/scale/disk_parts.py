@@ -24,10 +24,15 @@ def write_tables(
 ) -> None:
     """Write parts and manifest of `entity` and `relation` (id, kind, name) and of these splits."""
     parts: list[Part] = []
-    for table, source, size in (("entities", "entity", entities), ("relations", "relation", relations)):
+    for table, source, size in (
+        ("entities", "entity", entities),
+        ("relations", "relation", relations),
+    ):
         for number, start in enumerate(range(0, max(1, size), FACTS_A_PART)):
             rows = f"{source} WHERE id >= {start} AND id < {start + FACTS_A_PART} ORDER BY id"
-            parts += _write(engine, stage, (table, "", number), f"SELECT id, kind, name FROM {rows}")
+            parts += _write(
+                engine, stage, (table, "", number), f"SELECT id, kind, name FROM {rows}"
+            )
     for name, split in splits.items():
         for number, start in enumerate(range(0, max(1, split.facts), FACTS_A_PART)):
             some = f"WHERE n >= {start} AND n < {start + FACTS_A_PART}"

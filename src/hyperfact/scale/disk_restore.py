@@ -84,7 +84,9 @@ def _make_bare(engine: Engine, transformation: str, mode: str | None) -> None:
         return
     missing = f"SELECT n FROM star_fact f WHERE NOT EXISTS (SELECT 1 FROM base_edge b WHERE {_KEY})"
     refuse_if_any(engine, "no_base_edge", missing)
-    lonely = f"SELECT s, r, o FROM base_edge b WHERE NOT EXISTS (SELECT 1 FROM star_fact f WHERE {_KEY})"
+    lonely = (
+        f"SELECT s, r, o FROM base_edge b WHERE NOT EXISTS (SELECT 1 FROM star_fact f WHERE {_KEY})"
+    )
     if mode == "literal":
         refuse_if_any(engine, "uncovered_base_edge", lonely, "from node")
     elif mode == "compact":

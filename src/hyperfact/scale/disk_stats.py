@@ -45,7 +45,10 @@ def _degree(facts: DiskFacts) -> Degree:
     e = facts.engine
     if not facts.manifest.entities:
         return Degree(0.0, 0.0, 0, "")
-    slots = "SELECT s AS id FROM fact UNION ALL SELECT o AS id FROM fact UNION ALL SELECT v AS id FROM pair"
+    slots = " UNION ALL ".join(
+        f"SELECT {end} AS id FROM {table}"
+        for end, table in (("s", "fact"), ("o", "fact"), ("v", "pair"))
+    )
     e.table(
         "degree",
         "SELECT w.id, coalesce(c.size, 0) AS size FROM entity w LEFT JOIN "

@@ -18,9 +18,7 @@ from hyperfact.transforms import Certificate, Loss
 from hyperfact.transforms.loss import BARE_TWIN
 
 #: Bare facts whose primary triple a qualified fact has too.
-TWINS = (
-    "SELECT n FROM fact WHERE q = 0 AND (s, r, o) IN (SELECT s, r, o FROM fact WHERE q > 0)"
-)
+TWINS = "SELECT n FROM fact WHERE q = 0 AND (s, r, o) IN (SELECT s, r, o FROM fact WHERE q > 0)"
 
 
 def verify_on_disk(
@@ -75,7 +73,9 @@ def _compare(facts: DiskFacts, certificate: Certificate) -> None:
         back = fact_words(e.dialect, "back_fact", "star_pair")
         pairs = ((kept, back), (back, kept))
         same = all(
-            not e.value(f"SELECT count(*) FROM (SELECT x, y FROM ({a}) EXCEPT SELECT x, y FROM ({b}))")
+            not e.value(
+                f"SELECT count(*) FROM (SELECT x, y FROM ({a}) EXCEPT SELECT x, y FROM ({b}))"
+            )
             for a, b in pairs
         )
     if not same:

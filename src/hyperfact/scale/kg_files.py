@@ -124,16 +124,18 @@ def read_edges(folder: Path, engine: Engine) -> tuple[DiskFacts, str, str | None
     relations = _relations(folder, e)
     nodes = int(e.value("SELECT count(*) FROM node"))
     _check_triples(folder, e, nodes)
-    edge = f"raw_edge g JOIN role l ON l.number = g.relation WHERE g.source"
+    edge = "raw_edge g JOIN role l ON l.number = g.relation WHERE g.source"
     e.view("mediator", f"SELECT place AS m FROM node WHERE place >= {entities}")
     _check_edges(e, entities, edge)
     e.table(
         "base_edge",
-        f"SELECT 0 AS tag, CAST(g.source AS INTEGER) AS s, l.r, CAST(g.target AS INTEGER) AS o FROM {edge} < {entities}",
+        "SELECT 0 AS tag, CAST(g.source AS INTEGER) AS s, l.r, CAST(g.target AS INTEGER) AS o "
+        f"FROM {edge} < {entities}",
     )
     e.table(
         "role_edge",
-        f"SELECT l.tag, g.source AS m, l.r, CAST(g.target AS INTEGER) AS t FROM {edge} >= {entities}",
+        "SELECT l.tag, g.source AS m, l.r, CAST(g.target AS INTEGER) AS t "
+        f"FROM {edge} >= {entities}",
     )
     return DiskFacts(e, Manifest(folder, {}, entities, relations, ())), transformation, mode
 
@@ -148,7 +150,10 @@ def _entities(folder: Path, e: Engine) -> int:
     count, last = e.rows(f"SELECT count(*), max(place) FROM node WHERE type <> '{MEDIATOR}'")[0]
     if count and last != count - 1:
         raise DataError(f"{folder}: a mediator stands before an entity; restore it in memory")
-    e.view("entity", f"SELECT CAST(place AS INTEGER) AS id, type AS kind, name FROM node WHERE place < {count}")
+    e.view(
+        "entity",
+        f"SELECT CAST(place AS INTEGER) AS id, type AS kind, name FROM node WHERE place < {count}",
+    )
     twice = e.rows("SELECT name FROM entity GROUP BY kind, name HAVING count(*) > 1 LIMIT 1")
     if twice:
         raise DataError(f"{folder}: entity: the name {twice[0][0]!r} stands twice in a vocabulary")

@@ -21,7 +21,9 @@ def mixed(d: Dialect, query: str, columns: Mapping[str, tuple[str, int]]) -> str
     """The query with further columns: name -> (what to mix, salt)."""
 
     def layer(inner: str, step: int, texts: Iterable[str]) -> str:
-        named = ", ".join(f"{text} AS {name}_{step}" for name, text in zip(columns, texts, strict=True))
+        named = ", ".join(
+            f"{text} AS {name}_{step}" for name, text in zip(columns, texts, strict=True)
+        )
         return f"SELECT *, {named} FROM ({inner})"
 
     query = layer(
