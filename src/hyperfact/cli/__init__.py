@@ -1,8 +1,8 @@
 """The command line: each room of commands is a module; importing it adds them to the app.
 
-Order: visible, common, options, answers, data, engines, counts, env, progress, results, serve,
-signals, split, add, ask, queries, query_bench, audit, extend, models_list, graph, learn, demo,
-judge, compare, reproduce, runs, tune.
+Order: visible, common, options, answers, data, engines, convert, counts, env, progress, results,
+serve, signals, split, add, ask, queries, query_bench, audit, extend, models_list, graph, learn,
+demo, judge, compare, reproduce, runs, tune.
 """
 
 from importlib import import_module
@@ -13,6 +13,7 @@ from hyperfact.cli.common import app, main
 ROOMS = (
     *(
         "data",
+        "convert",
         "counts",
         "split",
         "env",

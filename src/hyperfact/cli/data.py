@@ -10,7 +10,6 @@ from hyperfact.cli.common import (
     AsJson,
     DataDir,
     Dataset,
-    Force,
     FormatName,
     Literals,
     app,
@@ -19,15 +18,14 @@ from hyperfact.cli.common import (
     print_json,
     print_table,
     print_text,
-    refuse_existing,
 )
 from hyperfact.cli.options import LabelFile, grouped
-from hyperfact.data import is_local, notes, read, write
+from hyperfact.data import is_local, notes, read
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
 from hyperfact.data.builder import ReadReport
 from hyperfact.data.bundle import BUNDLED
 from hyperfact.data.formats import FORMATS
-from hyperfact.data.label_files import beside, read_labels
+from hyperfact.data.label_files import read_labels
 from hyperfact.data.parted import NAME as PARTS
 from hyperfact.data.parted import TITLE
 from hyperfact.errors import UnknownNameError
@@ -198,36 +196,3 @@ def facts_about(graph: HKG, name: str) -> HKG:
         known = [*graph.entities, *graph.relations]
         raise UnknownNameError("entity or relation", name, known, list_known=False)
     return graph.of_entity(entity) if entity is not None else graph.of_relation(relation or 0)
-
-
-@app.command()
-def convert(
-    source: Dataset,
-    target: Annotated[Path, typer.Argument(help="A file, or a folder for several splits.")],
-    *,
-    from_: Annotated[str | None, typer.Option("--from", help="Format of the source.")] = None,
-    to: Annotated[str | None, typer.Option("--to", help="Format of the target.")] = None,
-    split: Annotated[str | None, typer.Option(help="Only this split, into one file.")] = None,
-    columns: Columns = None,
-    literals: Literals = "keep",
-    data_dir: DataDir = None,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
-    """Convert facts from any format to any other, exactly or not at all.
-
-    Examples: `hyperfact convert WD50K wd50k --to jsonl`,
-    `hyperfact convert people.csv facts.jsonl --columns "subject=person, relation=:at, object=firm"`
-    """
-    refuse_existing(target, force=force)
-    splits = Reading(data_dir, from_, columns, literals).splits(source)
-    if split is not None:
-        splits = splits.only(split)
-    if splits.label_texts and target.suffix:
-        refuse_existing(beside(target), force=force)
-    paths = write(splits, target, format=to)
-    count = sum(len(part) for part in splits.values())
-    if as_json:
-        print_json({"facts": count, "files": [str(path) for path in paths]})
-    else:
-        note(f"wrote {count:,} facts to {', '.join(str(path) for path in paths)}")

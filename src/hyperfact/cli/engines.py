@@ -20,6 +20,7 @@ from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.label_texts import LabelTexts
 from hyperfact.scale import DiskFacts
 from hyperfact.system.engine import Duck, Engine, duckdb_engine, work_folder
+from hyperfact.system.spark import spark_engine
 
 ENGINES = ("memory", "duckdb", "spark")
 
@@ -83,11 +84,21 @@ class Work:
         with ExitStack() as stack:
             folder = stack.enter_context(work_folder(self.spill))
             tell, watch = stack.enter_context(_bar())
-            duck = stack.enter_context(
-                duckdb_engine(folder, memory_limit=self.memory_limit, tell=tell)
-            )
+            limit = self.memory_limit
+            duck = stack.enter_context(duckdb_engine(folder, memory_limit=limit, tell=tell))
             watch(duck)
-            yield duck
+            if self.engine != "spark":
+                yield duck
+                return
+            yield stack.enter_context(
+                spark_engine(
+                    folder,
+                    master=self.master,
+                    memory_limit=limit,
+                    local=duck,
+                    tell=tell,
+                )
+            )
 
     def labels(self, dataset: str, file: Path | None = None) -> LabelTexts:
         """What a dataset in parts calls its names; a file of labels goes before its own."""

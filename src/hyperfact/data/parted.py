@@ -42,6 +42,11 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
 _TYPES: Mapping[str, type[str]] = {"literal": Literal, "derived": Derived}
 
 
+def sql_type(kind: str) -> str:
+    """A type by the name that every engine knows."""
+    return "STRING" if kind == "VARCHAR" else kind
+
+
 def typed_name(kind: str, name: str) -> str:
     """A name of the kind that a table of names says."""
     return _TYPES.get(kind, str)(name)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hyperfact.data.manifest import Manifest, read_manifest
-from hyperfact.data.parted import SCHEMAS, typed_name
+from hyperfact.data.parted import SCHEMAS, sql_type, typed_name
 from hyperfact.errors import DataError, UnknownNameError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.fingerprints import Words, name_hashes
@@ -48,7 +48,8 @@ class DiskFacts:
         files = self.manifest.files(table, split)
         if files:
             return self.engine.files(files)
-        fields = ", ".join(f"CAST(NULL AS {kind}) AS {n}" for n, kind in SCHEMAS[table].items())
+        kinds = SCHEMAS[table].items()
+        fields = ", ".join(f"CAST(NULL AS {sql_type(kind)}) AS {n}" for n, kind in kinds)
         return f"(SELECT {fields} WHERE 1 = 0)"
 
     # -- names ------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hyperfact.data.manifest import MANIFEST, Part, describe, manifest_text
-from hyperfact.data.parted import FACTS_A_PART, SCHEMAS, part_name
+from hyperfact.data.parted import FACTS_A_PART, SCHEMAS, part_name, sql_type
 from hyperfact.system.engine import Engine
 from hyperfact.system.writing import write_lines
 
@@ -55,7 +55,8 @@ def _write(engine: Engine, stage: Path, key: tuple[str, str, int], query: str) -
     """One part; qualifiers without a row get none."""
     table, split, _ = key
     path = stage / part_name(*key)
-    fields = ", ".join(f"CAST({n} AS {kind}) AS {n}" for n, kind in SCHEMAS[table].items())
+    kinds = SCHEMAS[table].items()
+    fields = ", ".join(f"CAST({n} AS {sql_type(kind)}) AS {n}" for n, kind in kinds)
     rows = engine.copy(f"SELECT {fields} FROM ({query})", path)
     if table == "qualifiers" and not rows:
         path.unlink()

@@ -37,7 +37,7 @@ def write_edges(facts: DiskFacts, stage: Path, transformation: str, mode: str | 
     again = f"row_number() OVER (PARTITION BY {d.top('x', 12)}, x, y ORDER BY m)"
     mediators = (
         f"SELECT number + {count} AS k, '{MEDIATOR}' AS type, CASE WHEN again > 1 "
-        f"THEN concat({name}, '.', CAST(again AS VARCHAR(20))) ELSE {name} END AS name "
+        f"THEN concat({name}, '.', CAST(again AS STRING)) ELSE {name} END AS name "
         f"FROM (SELECT *, {again} AS again FROM mediator_number)"
     )
     e.copy(
