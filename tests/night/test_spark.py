@@ -3,10 +3,15 @@
 import json
 import shutil
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
+from benchmarks._generated import generate
 from hyperfact.cli import main
+from hyperfact.data import load, write
+from hyperfact.transforms.interchange import read_kg
+from tests.support.benchmarks import data_folder
 
 pytestmark = [
     pytest.mark.slow,

@@ -15,7 +15,7 @@ from hyperfact.errors import FormatError, MissingExtraError, UserError
 
 
 class _ZstStream(io.RawIOBase):
-    """A file compressed by zstd; damage is told as that of the other kinds."""
+    """A file compressed by zstd, frame after frame; one that is cut off ends with EOFError."""
 
     def __init__(self, path: Path):
         try:
@@ -23,21 +23,42 @@ class _ZstStream(io.RawIOBase):
         except ImportError:
             raise MissingExtraError("zstandard", "scale", "reading .zst files") from None
         self._damage = zstandard.ZstdError
+        self._new = zstandard.ZstdDecompressor().decompressobj
         self._file = path.open("rb")
-        self._stream = zstandard.ZstdDecompressor().stream_reader(
-            self._file, read_across_frames=True
-        )
+        self._frame: Any = None
+        self._waiting = b""  # decompressed, not yet asked for
 
     def readable(self) -> bool:
+        """It is."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Some bytes; none at the end."""
+        while not self._waiting:
+            chunk = self._file.read(2**18)
+            if not chunk:
+                if self._frame is not None:
+                    raise EOFError("a frame has no end")
+                return 0
+            self._waiting = self._decompressed(chunk)
+        size = min(len(buffer), len(self._waiting))
+        buffer[:size], self._waiting = self._waiting[:size], self._waiting[size:]
+        return size
+
+    def _decompressed(self, chunk: bytes) -> bytes:
+        found = []
         try:
-            return int(self._stream.readinto(buffer))
+            while chunk:
+                self._frame = self._frame or self._new()
+                found.append(self._frame.decompress(chunk))
+                chunk = self._frame.unused_data if self._frame.eof else b""
+                self._frame = None if self._frame.eof else self._frame
         except self._damage as error:
             raise EOFError(str(error)) from error
+        return b"".join(found)
 
     def close(self) -> None:
+        """Close the file, too."""
         if not self.closed:
             self._file.close()
         super().close()
