@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol
 
-from hyperfact.data.formats.json_rows import strict_json
+from hyperfact.data.formats.quick_json import read_json
 from hyperfact.data.formats.wikidata_statements import Choice, Statements
 from hyperfact.data.label_files import label_lines
 from hyperfact.errors import DataError, FormatError, StorageError
@@ -29,7 +29,7 @@ from hyperfact.system.writing import staged, write_lines, write_texts
 
 BLOCK = 16 * 2**20  # bytes of JSON
 _ABOUT, _LIMIT = "dump.json", 2**20
-_BRACKETS = ("", "[", "]")
+_BRACKETS = (b"", b"[", b"]")
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class _Work:
+class Work:
     """One block for a worker."""
 
     number: int
@@ -55,7 +55,7 @@ class _Work:
     spool: str
 
 
-def parse_block(work: _Work) -> dict[str, Any]:
+def parse_block(work: Work) -> dict[str, Any]:
     """Parse a block and leave its facts, labels and counts in the spool folder.
 
     Returns what was counted; `line` and `fault` where the block is wrong.
@@ -67,10 +67,10 @@ def parse_block(work: _Work) -> dict[str, Any]:
     try:
         for raw in work.text.split(b"\n"):
             line += 1
-            text = raw.decode().strip(" \t\r")
+            text = raw.strip(b" \t\r")
             if text in _BRACKETS:
                 continue
-            value = strict_json(text.removesuffix(","))
+            value = read_json(text.removesuffix(b","))
             for entity in value if isinstance(value, list) else [value]:
                 statements.entity(entity)
     except Fault as fault:
@@ -132,7 +132,7 @@ def read_dump(
         for number, (text, lines) in enumerate(_blocks(source)):
             found = _taken_up(spool, number)
             progress.skipped += len(text) if found else 0
-            work = _Work(number, progress.lines, text, choice, literals, str(spool))
+            work = Work(number, progress.lines, text, choice, literals, str(spool))
             waiting.append(found or parse(work))
             progress.position, progress.lines = progress.position + len(text), lines
             if len(waiting) > 2 * workers:
@@ -166,7 +166,7 @@ def _taken_up(spool: Path, number: int) -> _Ready | None:
 
 
 @contextmanager
-def _parser(workers: int, path: Path) -> Iterator[Callable[[_Work], _Result]]:
+def _parser(workers: int, path: Path) -> Iterator[Callable[[Work], _Result]]:
     """Parses blocks, here or in several processes; a lost process is one clear line."""
     if workers == 1:
         yield lambda work: _Ready(parse_block(work))

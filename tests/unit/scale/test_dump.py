@@ -104,7 +104,8 @@ def test_it_goes_on_where_it_was_ended(
     monkeypatch.setattr(dump, "BLOCK", 3000)
     path, spool = tmp_path / "dump.json", tmp_path / "parts.partial"
     path.write_text(text_of(30))
-    real, done = dump.parse_block, []
+    real = dump.parse_block
+    done: list[int] = []
 
     def die(work: Any) -> Any:
         if len(done) == 4:

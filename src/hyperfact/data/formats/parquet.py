@@ -6,6 +6,7 @@ stand in the file's metadata.
 """
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _MAGIC = b"PAR1"
+_HALF = re.compile("[\ud800-\udfff]")
 _DERIVED = "hyperfact.derived"
 _COLUMNS = {"subject": "VARCHAR", "relation": "VARCHAR", "object": "VARCHAR"}
 _LISTS = {"attributes": "VARCHAR[]", "values": "VARCHAR[]"}
@@ -214,7 +216,7 @@ def _literal_columns(graph: HKG) -> str:
 def check_texts(names: Iterable[str]) -> None:
     """Refuse names that Parquet text cannot hold."""
     for name in names:
-        if "\0" in name or any("\ud800" <= char <= "\udfff" for char in name):
+        if "\0" in name or (not name.isascii() and _HALF.search(name)):
             raise NotWritableError(
                 f"the name {str(name)!r} holds a NUL or half of a surrogate pair, "
                 "which Parquet text cannot hold here"
