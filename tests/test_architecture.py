@@ -22,7 +22,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("config", "system"),
     ("graph", "kernels"),
     ("data", "transforms"),
-    ("models",),
+    ("models", "scale"),
     ("training", "evaluation"),
     ("runs",),
     ("predict", "draw"),

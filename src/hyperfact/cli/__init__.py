@@ -1,8 +1,8 @@
 """The command line: each room of commands is a module; importing it adds them to the app.
 
-Order: visible, printing, common, options, answers, data, env, progress, results, serve, signals,
-split, add, ask, queries, query_bench, audit, extend, models_list, graph, learn, demo, judge,
-compare, reproduce, runs, tune.
+Order: visible, printing, common, options, answers, data, engines, convert, counts, env, progress,
+results, serve, signals, split, add, ask, queries, query_bench, audit, extend, models_list, graph,
+learn, demo, judge, compare, reproduce, runs, tune.
 """
 
 from importlib import import_module
@@ -13,6 +13,8 @@ from hyperfact.cli.common import app, main
 ROOMS = (
     *(
         "data",
+        "convert",
+        "counts",
         "split",
         "env",
         "audit",

@@ -1,6 +1,7 @@
 """The command `audit`: what is wrong or surprising in a dataset, as table, JSON or HTML page."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,15 +12,18 @@ from rich.text import Text
 
 from hyperfact.cli.common import AsJson, Dataset, app, refuse_existing, write_page
 from hyperfact.cli.data import Shown
+from hyperfact.cli.engines import Work
 from hyperfact.cli.options import grouped
 from hyperfact.cli.printing import note, print_json, print_text
 from hyperfact.cli.visible import in_line
 from hyperfact.data import find_files, write
 from hyperfact.data.audit import SEVERITIES, Audit, Cleaned, Finding, audit_of, clean, percent
 from hyperfact.data.audit.kinds import INFO, LEAK, OK, WARNING
-from hyperfact.data.stats import stats_of
+from hyperfact.data.stats import Stats, stats_of
 from hyperfact.errors import DataError, UserError
 from hyperfact.graph.hkg import Splits
+from hyperfact.scale.disk_audit import audit_on_disk
+from hyperfact.scale.disk_stats import stats_on_disk
 
 _LONGEST = 400  # characters of one example on a terminal
 _LOOK = {LEAK: "bold red", WARNING: "yellow", INFO: "cyan", OK: "green"}
@@ -46,6 +50,7 @@ Examples = Annotated[int, typer.Option("--examples", min=0, help="Examples for e
 @grouped
 def audit_command(
     shown: Shown,
+    work: Work,
     dataset: Dataset = "baseball",
     *,
     strict: Strict = False,
@@ -64,13 +69,12 @@ def audit_command(
     """
     if fix is None and (to is not None or drop_twins):
         raise UserError("--to and --drop-twins say how to clean; they need --fix FOLDER")
-    splits = shown.splits(dataset)
     _check_targets(dataset, shown.data_dir, html, fix, force=force)
-    found = audit_of(splits, examples=examples)
+    splits, found, counts = _look(shown, work, dataset, examples=examples, fix=fix)
     if html is not None:
         from hyperfact.draw.pages.audit_page import page
 
-        write_page(html, page(found, stats_of(splits)))
+        write_page(html, page(found, counts()))
         note(f"wrote the report to {html}")
     if not as_json:
         print_audit(found)
@@ -85,6 +89,21 @@ def audit_command(
         raise DataError("valid and test are the same facts; --force goes on all the same")
     if strict and found.leaks:
         raise typer.Exit(1)
+
+
+def _look(
+    shown: Shown, work: Work, dataset: str, *, examples: int, fix: Path | None
+) -> tuple[Splits, Audit, Callable[[], Stats]]:
+    """The facts (of a dataset that only an engine looks at: none), the audit, and how to count."""
+    if not work.is_used(dataset, shown):
+        splits = shown.splits(dataset)
+        return splits, audit_of(splits, examples=examples), lambda: stats_of(splits)
+    if fix is not None:
+        raise UserError("--fix cleans in memory; add --engine memory")
+    with work.facts(dataset) as facts:
+        found = audit_on_disk(facts, examples=examples, texts=work.labels(dataset, shown.labels))
+        counted = stats_on_disk(facts)
+    return Splits({}), found, lambda: counted
 
 
 def _check_targets(

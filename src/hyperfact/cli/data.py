@@ -6,26 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from hyperfact.cli.common import (
-    AsJson,
-    DataDir,
-    Dataset,
-    Force,
-    FormatName,
-    Literals,
-    app,
-    refuse_existing,
-)
+from hyperfact.cli.common import AsJson, DataDir, Dataset, FormatName, Literals, app
 from hyperfact.cli.options import LabelFile, grouped
 from hyperfact.cli.printing import download_bar, note, print_json, print_table, print_text
-from hyperfact.cli.visible import in_line
-from hyperfact.data import is_local, notes, read, write
+from hyperfact.data import is_local, notes, read
 from hyperfact.data.benchmarks import BENCHMARKS, download, present, search_path
 from hyperfact.data.builder import ReadReport
 from hyperfact.data.bundle import BUNDLED
 from hyperfact.data.formats import FORMATS
-from hyperfact.data.label_files import beside, read_labels
-from hyperfact.data.stats import Stats, stats_of
+from hyperfact.data.label_files import read_labels
+from hyperfact.data.parted import NAME as PARTS
+from hyperfact.data.parted import TITLE
 from hyperfact.errors import UnknownNameError
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.labels import KINDS, Labels
@@ -131,68 +122,11 @@ def datasets(*, data_dir: DataDir = None, as_json: AsJson = False) -> None:
 @app.command()
 def formats(*, as_json: AsJson = False) -> None:
     """List the file formats that can be read and written."""
+    rows = [(f.name, f.title, f.suffix) for f in FORMATS.values()] + [(PARTS, TITLE, "")]
     if as_json:
-        print_json(
-            [{"name": f.name, "about": f.title, "suffix": f.suffix} for f in FORMATS.values()]
-        )
+        print_json([dict(zip(("name", "about", "suffix"), row, strict=True)) for row in rows])
         return
-    print_table(("name", "about"), [(f.name, f.title) for f in FORMATS.values()])
-
-
-@app.command()
-@grouped
-def stats(
-    reading: Reading,
-    dataset: Dataset = "baseball",
-    *,
-    labels: LabelFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """Count entities, relations, arities, qualifiers and degrees of a dataset.
-
-    Example: `hyperfact stats baseball`, `hyperfact stats my-facts.jsonl --json`
-    """
-    splits, report = reading.report(dataset)
-    found = stats_of(splits)
-    formats = ", ".join(report.formats)
-    if as_json:
-        print_json({**found.as_dict(), "format": formats})
-    else:
-        _print_stats(found, labelled(splits, labels).labels)
-        print_text(f"format: {formats}")
-
-
-def _print_stats(found: Stats, labels: Labels) -> None:
-    print_text(
-        f"{in_line(found.name)}: {found.entities:,} entities ({found.literals:,} literals), "
-        f"{found.relations:,} relations ({found.primary_relations:,} primary, "
-        f"{found.attributes:,} attributes)\n"
-    )
-    print_table(
-        ("split", "facts", "qualified", "%", "qualifiers", "max arity"),
-        [
-            (
-                s.name,
-                s.facts,
-                s.qualified,
-                f"{100 * s.qualified_share:.1f}",
-                s.qualifiers,
-                s.max_arity,
-            )
-            for s in found.splits
-        ],
-    )
-    arities = sorted({arity for s in found.splits for arity in s.arities})
-    print_text("")
-    print_table(
-        ("arity", *(s.name for s in found.splits)),
-        [(arity, *(s.arities.get(arity, 0) for s in found.splits)) for arity in arities],
-    )
-    d = found.degree
-    print_text(
-        f"\nfacts an entity stands in: median {d.median:g}, mean {d.mean:.1f}, "
-        f"max {d.max:,} ({in_line(labels.full(d.top))})"
-    )
+    print_table(("name", "about"), [row[:2] for row in rows])
 
 
 @app.command()
@@ -251,36 +185,3 @@ def facts_about(graph: HKG, name: str) -> HKG:
         known = [*graph.entities, *graph.relations]
         raise UnknownNameError("entity or relation", name, known, list_known=False)
     return graph.of_entity(entity) if entity is not None else graph.of_relation(relation or 0)
-
-
-@app.command()
-def convert(
-    source: Dataset,
-    target: Annotated[Path, typer.Argument(help="A file, or a folder for several splits.")],
-    *,
-    from_: Annotated[str | None, typer.Option("--from", help="Format of the source.")] = None,
-    to: Annotated[str | None, typer.Option("--to", help="Format of the target.")] = None,
-    split: Annotated[str | None, typer.Option(help="Only this split, into one file.")] = None,
-    columns: Columns = None,
-    literals: Literals = "keep",
-    data_dir: DataDir = None,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
-    """Convert facts from any format to any other, exactly or not at all.
-
-    Examples: `hyperfact convert WD50K wd50k --to jsonl`,
-    `hyperfact convert people.csv facts.jsonl --columns "subject=person, relation=:at, object=firm"`
-    """
-    refuse_existing(target, force=force)
-    splits = Reading(data_dir, from_, columns, literals).splits(source)
-    if split is not None:
-        splits = splits.only(split)
-    if splits.label_texts and target.suffix:
-        refuse_existing(beside(target), force=force)
-    paths = write(splits, target, format=to)
-    count = sum(len(part) for part in splits.values())
-    if as_json:
-        print_json({"facts": count, "files": [str(path) for path in paths]})
-    else:
-        note(f"wrote {count:,} facts to {', '.join(str(path) for path in paths)}")

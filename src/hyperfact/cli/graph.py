@@ -9,10 +9,12 @@ import typer
 
 from hyperfact.cli.common import AsJson, Dataset, Force, app, refuse_existing, write_page
 from hyperfact.cli.data import Reading, Shown
+from hyperfact.cli.engines import Work
 from hyperfact.cli.options import grouped
 from hyperfact.cli.printing import note, print_json, print_table, print_text
 from hyperfact.cli.visible import in_line
 from hyperfact.data import write
+from hyperfact.data.manifest import MANIFEST
 from hyperfact.draw import draw_fact, draw_neighbourhood, draw_transformations
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.facts import Fact
@@ -20,6 +22,8 @@ from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.kg import KG
 from hyperfact.graph.labels import Labels
 from hyperfact.graph.queries import read_fact
+from hyperfact.scale import verify_on_disk
+from hyperfact.scale.disk_work import restore_on_disk, transform_on_disk
 from hyperfact.system.writing import is_special
 from hyperfact.transforms import MODES, TRANSFORMS, Certificate, restore, transform, twins, verify
 from hyperfact.transforms.complexity import Sizes, costs
@@ -58,6 +62,7 @@ def transform_command(
     ],
     way: Way,
     reading: Reading,
+    work: Work,
     *,
     split: SplitName = "train",
     to: Annotated[str | None, typer.Option(help=f"Format of OUT: {', '.join(KG_FORMATS)}.")] = None,
@@ -78,17 +83,28 @@ def transform_command(
         return
     if len(words) != 2:
         raise UserError(f"expected DATASET and OUT, got {len(words)} words (or use --table)")
-    refuse_existing(Path(words[1]), force=force)
-    hkg = pick(reading.splits(words[0]), split)
-    kg = transform(hkg, way.transformation, mode=way.mode)
-    path = write_kg(kg, words[1], format=to)
-    lost = int(twins(hkg).sum()) if kg.mode == "paper-text" else 0
+    out = Path(words[1])
+    refuse_existing(out, force=force)
+    if work.is_used(words[0], reading):
+        if to not in (None, "parquet"):
+            raise UserError(f"--to {to} is written from memory; add --engine memory")
+        with work.facts(words[0]) as facts:
+            found = transform_on_disk(facts, out, split, way.transformation, mode=way.mode)
+        title = found["transformation"] + (f"/{found['mode']}" if found["mode"] else "")
+        text = f"KG({title}: {found['edges']:,} edges, {found['mediators']:,} mediators)"
+        lost = found.pop("lost")
+    else:
+        hkg = pick(reading.splits(words[0]), split)
+        kg = transform(hkg, way.transformation, mode=way.mode)
+        write_kg(kg, out, format=to)
+        lost = int(twins(hkg).sum()) if kg.mode == "paper-text" else 0
+        found, text = {"facts": len(hkg), **_about(kg)}, repr(kg)
     if lost:
         note(f"mode paper-text: {lost:,} facts cannot be recovered (see `hyperfact verify`)")
     if as_json:
-        print_json({"split": split, "facts": len(hkg), **_about(kg), "out": str(path)})
+        print_json({"split": split, **found, "out": str(out)})
     else:
-        print_text(f"{kg!r} of {len(hkg):,} {split} facts written to {in_line(path)}")
+        print_text(f"{text} of {found['facts']:,} {split} facts written to {in_line(out)}")
 
 
 def _about(kg: KG) -> dict[str, Any]:
@@ -119,9 +135,11 @@ def _print_costs(graphs: list[tuple[str, HKG]], *, as_json: bool) -> None:
 
 
 @app.command("restore")
+@grouped
 def restore_command(
     kg: Annotated[Path, typer.Argument(metavar="KG", help="What `hyperfact transform` wrote.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file of facts to write.")],
+    work: Work,
     *,
     from_: Annotated[
         str | None, typer.Option("--from", help="Format of the KG; recognised if not given.")
@@ -132,17 +150,22 @@ def restore_command(
 ) -> None:
     """Bring the facts of a KG back, exactly, or say why there are none.
 
-    Example: `hyperfact restore kg facts.jsonl`
+    Examples: `hyperfact restore kg facts.jsonl`, `hyperfact restore kg facts --to parts`
     """
     refuse_existing(out, force=force)
-    graph = read_kg(kg, format=from_)
-    hkg = restore(graph)
-    paths = write(hkg, out, format=to)
+    if work.restores(kg, from_, to):
+        with work.open() as engine:
+            count, fingerprint = restore_on_disk(kg, out, engine)
+        paths = [out / MANIFEST]
+    else:
+        hkg = restore(read_kg(kg, format=from_))
+        paths = write(hkg, out, format=to)
+        count, fingerprint = len(hkg), hkg.fingerprint
     if as_json:
         files = [str(path) for path in paths]
-        print_json({"facts": len(hkg), "fingerprint": hkg.fingerprint, "files": files})
+        print_json({"facts": count, "fingerprint": fingerprint, "files": files})
     else:
-        print_text(f"restored {len(hkg):,} facts to {', '.join(map(str, paths))}")
+        print_text(f"restored {count:,} facts to {', '.join(map(str, paths))}")
 
 
 @app.command("verify")
@@ -151,6 +174,7 @@ def verify_command(
     dataset: Dataset,
     way: Way,
     reading: Reading,
+    work: Work,
     *,
     split: SplitName = "train",
     examples: Annotated[int, typer.Option(min=0, help="Lost facts to show for each reason.")] = 3,
@@ -166,21 +190,29 @@ def verify_command(
     `hyperfact verify JF17K --transformation plain --json`
     """
     refuse_existing(out, force=force)
-    splits = reading.splits(dataset)
-    facts = pick(splits, split)
-    certificate = verify(facts, way.transformation, mode=way.mode, examples=examples)
-    document = {"dataset": splits.name, "split": split, **certificate.to_dict()}
+    if work.is_used(dataset, reading):
+        with work.facts(dataset) as facts:
+            name = facts.manifest.name
+            certificate = verify_on_disk(
+                facts, split, way.transformation, mode=way.mode, examples=examples
+            )
+        labels = Labels(work.labels(dataset))
+    else:
+        splits = reading.splits(dataset)
+        name, labels = splits.name, splits.labels
+        hkg = pick(splits, split)
+        certificate = verify(hkg, way.transformation, mode=way.mode, examples=examples)
+    document = {"dataset": name, "split": split, **certificate.to_dict()}
     if out is not None:
-        text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-        write_page(out, text)
+        write_page(out, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     if as_json:
         print_json(document)
     else:
-        _print_certificate(certificate, f"{splits.name} {split}")
+        _print_certificate(certificate, f"{name} {split}")
         for loss, some in zip(certificate.losses, certificate.examples, strict=True):
             print_text(f"\n{loss.reason}: {len(loss.rows):,} facts\n  {loss.why}")
-            for row in loss.rows[: len(some)].tolist():
-                print_text(f"  e.g. {splits.labels.fact(facts[row])}")
+            for fact in some:
+                print_text(f"  e.g. {labels.fact(read_fact(fact))}")
     if not certificate.lossless:
         raise typer.Exit(1)
 

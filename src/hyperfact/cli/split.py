@@ -1,6 +1,7 @@
 """The command that parts facts into train, valid and test."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -8,12 +9,16 @@ import typer
 
 from hyperfact.cli.common import AsJson, Dataset, Force, app, refuse_existing
 from hyperfact.cli.data import Reading
+from hyperfact.cli.engines import Work
 from hyperfact.cli.options import grouped
 from hyperfact.cli.printing import note, print_json, print_table
 from hyperfact.data import write
+from hyperfact.data.manifest import MANIFEST
+from hyperfact.data.parted import NAME as PARTS
 from hyperfact.data.split import split_by_entity, split_by_time, split_facts, unseen_names
 from hyperfact.errors import UserError
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.scale.disk_split import DiskSplit, split_on_disk
 
 
 @dataclass(frozen=True)
@@ -28,14 +33,18 @@ class Way:
     by_entity: Annotated[bool, typer.Option("--by-entity", help="Hold out entities.")] = False
     seed: Annotated[int, typer.Option(min=0, help="Of the random order.")] = 0
 
-    def split(self, facts: HKG) -> Splits:
-        """Train, valid and test of these facts."""
-        try:
-            ratios = [float(share) for share in self.ratios.split(",")]
-        except ValueError:
-            raise UserError(f"--ratios: expected three numbers, got {self.ratios!r}") from None
+    def shares(self) -> list[float]:
+        """The three shares; refuses what no split can have."""
         if self.by_time is not None and self.by_entity:
             raise UserError("--by-time and --by-entity are two ways to split; choose one")
+        try:
+            return [float(share) for share in self.ratios.split(",")]
+        except ValueError:
+            raise UserError(f"--ratios: expected three numbers, got {self.ratios!r}") from None
+
+    def split(self, facts: HKG) -> Splits:
+        """Train, valid and test of these facts."""
+        ratios = self.shares()
         if self.by_time is not None:
             return split_by_time(facts, self.by_time, ratios)
         by = split_by_entity if self.by_entity else split_facts
@@ -49,8 +58,14 @@ def split(
     out: Annotated[Path, typer.Argument(help="A folder for train, valid and test.")],
     way: Way,
     reading: Reading,
+    work: Work,
     *,
-    to: Annotated[str, typer.Option("--to", help="Format of the files.")] = "jsonl",
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", help="Format of the files. [default: that of a dataset in parts, else jsonl]"
+        ),
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -62,12 +77,23 @@ def split(
     `hyperfact split facts.jsonl mine --by-time start --ratios 70,10,20`
     """
     refuse_existing(out, force=force)
-    found = way.split(reading.splits(dataset).all)
-    paths = write(found, out, format=to)
+    if work.is_used(dataset, reading):
+        found = _on_disk(way, work, dataset, out, to)
+        sizes, unseen, paths = found.sizes, found.unseen.get, [out / MANIFEST]
+    else:
+        splits = way.split(reading.splits(dataset).all)
+        sizes = {name: len(part) for name, part in splits.items()}
+        unseen, paths = partial(unseen_names, splits), write(splits, out, format=to or "jsonl")
     if as_json:
-        sizes = {name: len(part) for name, part in found.items()}
         print_json({"facts": sizes, "files": [str(path) for path in paths]})
         return
-    rows = [(name, len(part), unseen_names(found, name)) for name, part in found.items()]
+    rows = [(name, size, unseen(name)) for name, size in sizes.items()]
     print_table(("split", "facts", "names not in train"), rows)
     note(f"wrote {out}")
+
+
+def _on_disk(way: Way, work: Work, dataset: str, out: Path, to: str | None) -> DiskSplit:
+    if way.by_entity or to not in (None, PARTS):
+        raise UserError("--by-entity and other formats than parts are of memory; --engine memory")
+    with work.facts(dataset) as facts:
+        return split_on_disk(facts, out, way.shares(), seed=way.seed, by_time=way.by_time)

@@ -1,6 +1,6 @@
 """Files to facts and back: `load` a dataset by name or path, `write` one in any format.
 
-Order: audit, benchmarks, builder, bundle, label_files, split, stats, formats.
+Order: audit, benchmarks, builder, bundle, label_files, manifest, split, stats, formats, parted.
 """
 
 import logging
@@ -16,6 +16,9 @@ from hyperfact.data.formats import FORMATS, GUESSED, Format, find_format, recogn
 from hyperfact.data.formats.headers import ROLES, asked_columns
 from hyperfact.data.label_files import FILE as LABELS
 from hyperfact.data.label_files import beside, label_lines, labels_beside, read_labels
+from hyperfact.data.manifest import is_parted, read_manifest
+from hyperfact.data.parted import NAME as PARTS
+from hyperfact.data.parted import read_parted, write_parted
 from hyperfact.data.split import ensure_splits
 from hyperfact.errors import DataError, FormatError, UnknownNameError, UserError
 from hyperfact.graph.hkg import HKG, Splits
@@ -86,6 +89,11 @@ def read(
     """`load`, with a report of what was dropped and noticed."""
     if literals not in LITERAL_POLICIES:
         raise UnknownNameError("policy for literals", literals, LITERAL_POLICIES)
+    if is_parted(source):
+        if format not in {None, PARTS} or columns:
+            raise UserError(f"{source}: a dataset in parts; it has no other format or columns")
+        found, report = read_parted(Path(source), literals=literals)
+        return found.with_labels(folder_labels(source)), report
     name, files, known = find_files(source, data_dir)
     chosen = _named_format(format, columns) or known
     builder = FactBuilder(literals=literals)
@@ -110,14 +118,19 @@ def _labels_beside(
     source: str | Path, files: Mapping[str, Path], builder: FactBuilder
 ) -> LabelTexts:
     """What files beside those of the facts call the names; one that is no such file is named."""
-    first = next(iter(files.values()))
     found = LabelTexts()
-    for path in labels_beside(Path(source) if is_local(source) else first.parent, files.values()):
+    where = Path(source) if is_local(source) else next(iter(files.values())).parent
+    for path in labels_beside(where, files.values()):
         try:
             found = found.over(read_labels(path))
         except FormatError as error:
             builder.tell(f"not read as labels: {error}")
     return found
+
+
+def folder_labels(folder: str | Path) -> LabelTexts:
+    """What the files of labels of a dataset in parts call its names."""
+    return _labels_beside(folder, {}, FactBuilder())
 
 
 def _named_format(format: str | None, columns: str | Mapping[str, str] | None) -> Format | None:
@@ -147,11 +160,15 @@ def notes(report: ReadReport) -> list[str]:
 def find_files(
     source: str | Path, data_dir: str | Path | None = None
 ) -> tuple[str, Mapping[str, Path], Format | None]:
-    """The name of a dataset, its file for each split, and its format where that is known.
+    """The name of a dataset, its file for each split (or part), and its format where it is known.
 
     A folder of this name with facts in it goes before a dataset that the library knows.
     """
     text = str(source)
+    if is_parted(source):
+        manifest = read_manifest(Path(source), check=False)
+        parts = {part.file: manifest.folder / part.file for part in manifest.parts}
+        return manifest.name, parts, None
     if is_local(source):
         path = Path(source)
         if is_special(path):
@@ -176,7 +193,7 @@ def is_local(source: str | Path) -> bool:
     """Whether a dataset is a file, or a folder with a file for some split."""
     path = Path(source)
     if path.is_dir():
-        return bool(_split_names(path))
+        return is_parted(path) or bool(_split_names(path))
     return path.exists() and str(source) not in {*BUNDLED, *BENCHMARKS}
 
 
@@ -242,6 +259,8 @@ def write(
     Returns the files. Facts that the format cannot hold exactly are refused.
     """
     path = Path(target)
+    if format == PARTS:
+        return _write_parts(facts, path)
     chosen = find_format(format) if format is not None else format_of_path(path)
     if isinstance(facts, HKG):
         folder, parts = path.parent, {path.name: facts}
@@ -264,6 +283,19 @@ def write(
     return [folder / name for name in names]
 
 
+def _write_parts(facts: HKG | Splits, folder: Path) -> list[Path]:
+    """A dataset in parts; ids stay, so that names without facts do too."""
+    splits = Splits({"train": facts}) if isinstance(facts, HKG) else facts
+    if folder.is_file():
+        raise UserError(f"{folder}: a dataset in parts is a folder, and this is a file")
+    with staged(folder) as stage:
+        write_parted(splits, stage)
+        if splits.label_texts:
+            write_lines(stage / LABELS, label_lines(splits.label_texts))
+        names = sorted(p.name for p in stage.iterdir())
+    return [folder / name for name in names]
+
+
 def format_of_path(path: Path) -> Format:
     """The format that the ending of a path means; ours if it has none."""
     suffix = Source(path).suffix
@@ -280,6 +312,15 @@ def format_of_path(path: Path) -> Format:
 
 
 __all__ = [
-    *("FormatError", "absolute", "find_files", "is_local", "load", "notes", "read"),
+    *(
+        "FormatError",
+        "absolute",
+        "find_files",
+        "folder_labels",
+        "is_local",
+        "load",
+        "notes",
+        "read",
+    ),
     *("split_files", "write"),
 ]

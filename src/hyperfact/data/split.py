@@ -12,11 +12,11 @@ import numpy as np
 
 from hyperfact.errors import DataError, UserError
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.graph.ragged import Places, offsets_of, owners_of
+from hyperfact.graph.ragged import Array, Places, offsets_of, owners_of
 
 RATIOS = (0.8, 0.1, 0.1)
 FEWEST = 20  # facts that are worth a test
-_NAMES = ("train", "valid", "test")
+SPLITS = ("train", "valid", "test")
 _TIME = re.compile(r'"?([+-]?\d+)(?:-(\d\d))?(?:-(\d\d))?(.*)', re.DOTALL)
 
 
@@ -47,22 +47,35 @@ def split_facts(graph: HKG, ratios: Sequence[float] = RATIOS, *, seed: int = 0) 
     In a random order of triples, the first that names something stays in train for its sake. Where
     few names repeat, valid and test get smaller than asked.
     """
-    wanted = _wanted(len(graph), ratios)
+    wanted = wanted_sizes(len(graph), ratios)
     triples = _Triples.of(graph)
     order = np.random.default_rng(seed).permutation(len(triples.sizes))
     place = np.argsort(order)  # of each triple in the order
     first = np.full(len(graph.entities) + len(graph.relations), len(order))
     np.minimum.at(first, triples.names, place[triples.owners])
+    part = share_out(order, first, triples.sizes, wanted)
+    return _parted(graph, part[triples.of_fact])
+
+
+def share_out(order: Array, first: Array, sizes: Array, wanted: Sequence[int]) -> Places:
+    """The part of each triple: 0 train, 1 valid, 2 test.
+
+    Args:
+        order: The triples in random order.
+        first: Places in the order that must stay in train; the place behind the last is none.
+        sizes: How many facts each triple has.
+        wanted: How many facts each split should get.
+    """
     needed = np.zeros(len(order) + 1, dtype=bool)
     needed[first] = True
     free = order[~needed[:-1]]  # (free triples,) in random order
-    offered = int(triples.sizes[free].sum())
+    offered = int(sizes[free].sum())
     share = min(1.0, offered / max(1, wanted[1] + wanted[2]))
     part = np.zeros(len(order), dtype=np.int64)
-    ends = np.cumsum(triples.sizes[free])
+    ends = np.cumsum(sizes[free])
     part[free[ends <= share * (wanted[1] + wanted[2])]] = 1
     part[free[ends <= share * wanted[2]]] = 2
-    return _parted(graph, part[triples.of_fact])
+    return part
 
 
 def split_by_time(graph: HKG, attribute: str, ratios: Sequence[float] = RATIOS) -> Splits:
@@ -70,22 +83,27 @@ def split_by_time(graph: HKG, attribute: str, ratios: Sequence[float] = RATIOS) 
 
     All facts of one time stay together; facts without the attribute are training facts.
     """
-    wanted = _wanted(len(graph), ratios)
+    wanted = wanted_sizes(len(graph), ratios)
     triples = _Triples.of(graph)
     times, rank = _times(graph, attribute)
     newest = np.full(len(triples.sizes), -1)
     np.maximum.at(newest, triples.of_fact, rank)
     facts = np.bincount(newest[triples.of_fact] + 1, minlength=times + 1)[1:]  # of each time
+    return _parted(graph, time_parts(facts, wanted)[newest][triples.of_fact])
+
+
+def time_parts(facts: Array, wanted: Sequence[int]) -> Places:
+    """The part of each time by the facts of each, and behind them that of no time: train."""
     newer = np.cumsum(facts[::-1])[::-1]  # (times,) facts of this time or a newer one
-    part = np.zeros(times + 1, dtype=np.int64)  # the last one is no time
+    part = np.zeros(len(facts) + 1, dtype=np.int64)
     part[_since(newer, wanted[1] + wanted[2]) : -1] = 1
     part[_since(newer, wanted[2]) : -1] = 2
-    return _parted(graph, part[newest][triples.of_fact])
+    return part
 
 
 def split_by_entity(graph: HKG, ratios: Sequence[float] = RATIOS, *, seed: int = 0) -> Splits:
     """Hold out entities: no training fact names one, some fact of every tested triple does."""
-    wanted = _wanted(len(graph), ratios)
+    wanted = wanted_sizes(len(graph), ratios)
     triples = _Triples.of(graph)
     entity = triples.names < len(graph.entities)
     names, owners = triples.names[entity], triples.owners[entity]
@@ -115,7 +133,7 @@ def ensure_splits(splits: Splits) -> tuple[Splits, str]:
     if len(facts) < FEWEST:
         return splits, f"{splits.name}: {len(facts)} facts are too few to split; not evaluated"
     parted = split_facts(facts)
-    sizes = ", ".join(f"{name} {len(parted[name]):,}" for name in _NAMES)
+    sizes = ", ".join(f"{name} {len(parted[name]):,}" for name in SPLITS)
     note = f"{splits.name}: no valid and test facts, so split at random (seed 0): {sizes}"
     if not len(parted.test):
         note += "; each fact names something that no other does, so not evaluated"
@@ -128,7 +146,7 @@ def unseen_names(splits: Splits, name: str) -> int:
     return len(np.setdiff1d(here, train))
 
 
-def _wanted(facts: int, ratios: Sequence[float]) -> tuple[int, int, int]:
+def wanted_sizes(facts: int, ratios: Sequence[float]) -> tuple[int, int, int]:
     """How many facts each split should get."""
     if len(ratios) != 3 or min(ratios) < 0 or not ratios[0]:
         raise UserError(f"expected shares of train, valid and test as in 80,10,10; got {ratios}")
@@ -137,7 +155,7 @@ def _wanted(facts: int, ratios: Sequence[float]) -> tuple[int, int, int]:
 
 
 def _parted(graph: HKG, part: Places) -> Splits:
-    return Splits({name: graph.select(part == i) for i, name in enumerate(_NAMES)})
+    return Splits({name: graph.select(part == i) for i, name in enumerate(SPLITS)})
 
 
 def _times(graph: HKG, attribute: str) -> tuple[int, Places]:
@@ -145,14 +163,23 @@ def _times(graph: HKG, attribute: str) -> tuple[int, Places]:
     c = graph.columns
     wanted = np.flatnonzero(c.attributes == graph.relations.id(attribute, "attribute"))
     ids, which = np.unique(c.values[wanted], return_inverse=True)
-    keys = [_time(graph.entities[i]) for i in ids.tolist()]
+    times, ranks = time_ranks([graph.entities[i] for i in ids.tolist()], attribute)
+    newest = np.full(len(graph), -1)
+    np.maximum.at(newest, owners_of(c.offsets)[wanted], ranks[which.reshape(-1)])
+    return times, newest
+
+
+def time_ranks(names: Sequence[str], attribute: str) -> tuple[int, Places]:
+    """The number of different times among these names, and the place of each in their order.
+
+    Raises:
+        DataError: One is no time, or they are all the same.
+    """
+    keys = [_time(name) for name in names]
     rising = {key: place for place, key in enumerate(sorted(set(keys)))}
     if len(rising) < 2:
         raise DataError(f"the attribute {attribute!r} has {len(rising)} times; a split needs two")
-    ranks = np.array([rising[key] for key in keys])
-    newest = np.full(len(graph), -1)
-    np.maximum.at(newest, owners_of(c.offsets)[wanted], ranks[which.reshape(-1)])
-    return len(rising), newest
+    return len(rising), np.array([rising[key] for key in keys])
 
 
 def _since(newer: Places, facts: int) -> int:

@@ -95,10 +95,14 @@ class LabelCollector:
         if form is not None:
             self.add(name, form.text, form.language, place=place)
 
+    def all(self) -> LabelTexts:
+        """The labels of every name."""
+        rows = ((name, label) for name, (_, label) in self._best.items())
+        return LabelTexts.of(rows, self.prefixes)
+
     def used_by(self, *vocabularies: Iterable[str]) -> LabelTexts:
         """The labels of these names."""
-        rows = ((name, label) for name, (_, label) in self._best.items())
-        return LabelTexts.of(rows, self.prefixes).used_by(*vocabularies)
+        return self.all().used_by(*vocabularies)
 
 
 def _language_rank(language: str) -> int:

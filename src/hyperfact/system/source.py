@@ -2,20 +2,73 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
-from hyperfact.errors import FormatError, UserError
+from hyperfact.errors import FormatError, MissingExtraError, UserError
 
-_OPENERS: dict[str, type[gzip.GzipFile] | type[bz2.BZ2File] | type[lzma.LZMAFile]] = {
+
+class _ZstStream(io.RawIOBase):
+    """A file compressed by zstd, frame after frame; one that is cut off ends with EOFError."""
+
+    def __init__(self, path: Path):
+        try:
+            import zstandard
+        except ImportError:
+            raise MissingExtraError("zstandard", "scale", "reading .zst files") from None
+        self._damage = zstandard.ZstdError
+        self._new = zstandard.ZstdDecompressor().decompressobj
+        self._file = path.open("rb")
+        self._frame: Any = None
+        self._waiting = b""  # decompressed, not yet asked for
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Some bytes; none at the end."""
+        while not self._waiting:
+            chunk = self._file.read(2**18)
+            if not chunk:
+                if self._frame is not None:
+                    raise EOFError("a frame has no end")
+                return 0
+            self._waiting = self._decompressed(chunk)
+        size = min(len(buffer), len(self._waiting))
+        buffer[:size], self._waiting = self._waiting[:size], self._waiting[size:]
+        return size
+
+    def _decompressed(self, chunk: bytes) -> bytes:
+        found = []
+        try:
+            while chunk:
+                self._frame = self._frame or self._new()
+                found.append(self._frame.decompress(chunk))
+                chunk = self._frame.unused_data if self._frame.eof else b""
+                self._frame = None if self._frame.eof else self._frame
+        except self._damage as error:
+            raise EOFError(str(error)) from error
+        return b"".join(found)
+
+    def close(self) -> None:
+        """Close the file, too."""
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+_OPENERS: dict[str, Callable[[Path], object]] = {
     ".gz": gzip.GzipFile,
     ".bz2": bz2.BZ2File,
     ".xz": lzma.LZMAFile,
+    ".zst": lambda path: io.BufferedReader(_ZstStream(path), 2**20),
 }
 _DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _BOM = b"\xef\xbb\xbf"

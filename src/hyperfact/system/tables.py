@@ -48,6 +48,11 @@ def database(
         raise refuse(str(error).partition("\n")[0]) from error
 
 
+def sql_text(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def check_ending(path: Path) -> None:
     """Refuse the name of a table that would not be what its ending says.
 

@@ -119,7 +119,7 @@ def test_datasets_and_formats_are_listed(
     assert rows["baseball"]["where"] == "bundled"
     assert rows["JF17K"]["sizes"] == {"train": 61104, "valid": 15275, "test": 24568}
     assert run("formats", "--json") == 0
-    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(FORMATS)
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == [*FORMATS, "parts"]
     assert run("datasets") == 0
     assert run("formats") == 0
 

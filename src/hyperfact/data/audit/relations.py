@@ -17,7 +17,7 @@ from hyperfact.graph.ragged import Array, Places, find, places_of
 
 THRESHOLD = 0.8  # share of pairs from which a rule counts
 SUPPORT = 10  # pairs that a relation needs before anything is said about it
-_CROWD = 64  # pairs joined by more relations than this say nothing about two of them
+CROWD = 64  # pairs joined by more relations than this say nothing about two of them
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Triples:
         keys, starts, counts = np.unique(self.pair, return_index=True, return_counts=True)
         at, there = find(keys, pairs)
         hit = np.flatnonzero(there)
-        hit = hit[counts[at[hit]] <= _CROWD]
+        hit = hit[counts[at[hit]] <= CROWD]
         offsets = np.append(starts, len(self.pair))
         return np.repeat(hit, counts[at[hit]]), places_of(offsets, at[hit])
 
@@ -70,6 +70,11 @@ class Rules:
         codes, counts = np.unique(code, return_counts=True)
         first, second = np.divmod(codes, max(relations, 1))
         support = np.bincount(triples.relation, minlength=relations)[first]
+        return cls.of_counts(first, second, counts, support)
+
+    @classmethod
+    def of_counts(cls, first: Array, second: Array, counts: Array, support: Array) -> "Rules":
+        """The rules with enough pairs among candidates: pairs of both, and of `first`."""
         keep = (support >= SUPPORT) & (counts >= THRESHOLD * support)
         return cls(first[keep], second[keep], (counts / support)[keep], support[keep])
 
@@ -87,17 +92,25 @@ def rules_of(view: View) -> tuple[Rules, Rules]:
     triples = Triples.of(view, np.ones(len(view.columns), dtype=bool))
     relations = len(view.splits.relations)
     backward = Rules.find(triples, triples.backwards(), relations)
-    forward = Rules.find(triples, triples.pair, relations)
+    return backward, mutual(Rules.find(triples, triples.pair, relations), relations)
+
+
+def mutual(forward: Rules, relations: int) -> Rules:
+    """The rules between two relations of which each tells the other."""
     there, back = (_codes(a, b, relations) for a, b in forward.both_ways())
-    return backward, forward.take((forward.first != forward.second) & np.isin(back, there))
+    return forward.take((forward.first != forward.second) & np.isin(back, there))
 
 
 def linked_relations(view: View) -> Iterator[Finding]:
     """Inverse, symmetric and duplicate relations; held-out facts that follow by one of them."""
     backward, forward = rules_of(view)
-    mirror = backward.first == backward.second
-    total = len(np.unique(view.columns.relation))
     yield from _told(view, backward, forward)
+    yield from rule_findings(view, backward, forward, len(np.unique(view.columns.relation)))
+
+
+def rule_findings(view: View, backward: Rules, forward: Rules, total: int) -> Iterator[Finding]:
+    """The rules themselves; `total` relations are in use."""
+    mirror = backward.first == backward.second
     yield _rules(view, "inverse-relations", backward.take(~mirror), total)
     yield _rules(view, "symmetric-relations", backward.take(mirror), total)
     yield _rules(view, "duplicate-relations", forward, total)

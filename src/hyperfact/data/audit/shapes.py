@@ -65,10 +65,14 @@ def odd_names(view: View) -> Iterator[Finding]:
     yield view.of_texts("lookalike-names", texts, len(entities) + len(relations), count=count)
 
 
+def folded(name: str) -> str:
+    """What is left of a name without case, kinds of space and Unicode forms."""
+    return " ".join(unicodedata.normalize("NFKC", str(name)).casefold().split())
+
+
 def lookalikes(names: Iterable[str]) -> list[list[str]]:
     """Groups of names that differ by case, space or Unicode form only."""
     groups: dict[tuple[bool, str], list[str]] = defaultdict(list)
     for name in names:
-        folded = unicodedata.normalize("NFKC", str(name)).casefold()
-        groups[isinstance(name, Literal), " ".join(folded.split())].append(name)
+        groups[isinstance(name, Literal), folded(name)].append(name)
     return [group for group in groups.values() if len(group) > 1]

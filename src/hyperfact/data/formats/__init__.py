@@ -1,8 +1,8 @@
 """Every file format that hyperfact reads and writes, in the order in which they are recognised.
 
-Order: format, headers, json_rows, rdf_facts, json_document, nary, own, parquet, rdf_stream, roles,
-separated, header_table, wikidata_values, hif, hynt, keyed_json, kgtk_values, nary_int, rdf_lines,
-wikidata, kgtk, rdf.
+Order: format, headers, json_rows, rdf_facts, json_document, nary, own, parquet, quick_json,
+rdf_stream, roles, separated, header_table, wikidata_values, wikidata_statements, hif, hynt,
+keyed_json, kgtk_values, nary_int, rdf_lines, wikidata, kgtk, rdf.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -6,6 +6,8 @@ stand in the file's metadata.
 """
 
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +20,13 @@ from hyperfact.graph.facts import Derived, Literal, Vocabulary
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.ragged import Array, Ids, Places, offsets_of
 from hyperfact.system.source import Source
-from hyperfact.system.tables import database
+from hyperfact.system.tables import database, sql_text
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _MAGIC = b"PAR1"
+_HALF = re.compile("[\ud800-\udfff]")
 _DERIVED = "hyperfact.derived"
 _COLUMNS = {"subject": "VARCHAR", "relation": "VARCHAR", "object": "VARCHAR"}
 _LISTS = {"attributes": "VARCHAR[]", "values": "VARCHAR[]"}
@@ -161,7 +164,7 @@ def _placed(values: Array, places: Array) -> Ids:
 
 
 def _write(graph: HKG, path: Path) -> None:
-    _check_text(graph)
+    check_texts((*graph.entities, *graph.relations))
     c, folder = graph.columns, path.parent.parent
     with database(lambda why: StorageError(f"{folder}: cannot be written ({why})")) as db:
         _register(db, "entity", graph.entities)
@@ -185,8 +188,8 @@ def _write(graph: HKG, path: Path) -> None:
             "LEFT JOIN (SELECT n, list(ar.name ORDER BY k) AS attributes, "
             "list(ve.name ORDER BY k) AS values, list(ve.literal ORDER BY k) AS literals FROM pair "
             "JOIN relation ar ON ar.id = a JOIN entity ve ON ve.id = v GROUP BY n) q USING (n) "
-            f"ORDER BY n) TO {_sql_string(str(path))} (FORMAT parquet, COMPRESSION zstd, "
-            f"KV_METADATA {{'{_DERIVED}': {_sql_string(derived)}}})"
+            f"ORDER BY n) TO {sql_text(str(path))} (FORMAT parquet, COMPRESSION zstd, "
+            f"KV_METADATA {{'{_DERIVED}': {sql_text(derived)}}})"
         )
 
 
@@ -216,17 +219,14 @@ def _literal_columns(graph: HKG) -> str:
     return text
 
 
-def _check_text(graph: HKG) -> None:
-    for name in (*graph.entities, *graph.relations):
-        if "\0" in name or any("\ud800" <= char <= "\udfff" for char in name):
+def check_texts(names: Iterable[str]) -> None:
+    """Refuse names that Parquet text cannot hold."""
+    for name in names:
+        if "\0" in name or (not name.isascii() and _HALF.search(name)):
             raise NotWritableError(
                 f"the name {str(name)!r} holds a NUL or half of a surrogate pair, "
                 "which Parquet text cannot hold here"
             )
-
-
-def _sql_string(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 PARQUET = Format(

@@ -7,8 +7,7 @@ left out and counted; references and sitelinks are not facts, labels tell how na
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from hyperfact.data.builder import FactBuilder
 from hyperfact.data.formats.format import Format, line_writer
 from hyperfact.data.formats.json_document import walk
 from hyperfact.data.formats.json_rows import strict_json
-from hyperfact.data.formats.wikidata_values import ENTITY, KINDS, PROPERTY, name_of, value_of
+from hyperfact.data.formats.wikidata_statements import NOTES, Statements
+from hyperfact.data.formats.wikidata_values import KINDS, PROPERTY, value_of
 from hyperfact.errors import FormatError, NotWritableError
 from hyperfact.graph.facts import Derived, Literal
 from hyperfact.graph.hkg import HKG
@@ -28,115 +28,19 @@ _DOCUMENT = re.compile(r'\s*\{\s*(?:"(?:entities|success)"\s*:.*)?', re.DOTALL)
 _ENTITIES = re.compile(r'\s*\{\s*(?:"success"\s*:\s*1\s*,\s*)?"entities"\s*:\s*\{')
 _TYPE = re.compile(r'[{,]\s*"type"\s*:\s*"(?:item|property|lexeme|form|sense|mediainfo)"')
 _ID = re.compile(r'[{,]\s*"id"\s*:\s*"[QPLM][1-9]')
-_LABELS = ("labels", "lemmas", "representations", "glosses")  # of items, lexemes, forms, senses
-_RANKS = ("preferred", "normal", "deprecated")
-_NOTES = {
-    "deprecated": "deprecated statements are left out",
-    "statement": "statements without a known value (somevalue, novalue) are left out",
-    "qualifier": "qualifiers without a known value (somevalue, novalue) are left out",
-    "type": "values of a type that is unknown here are left out with their statement or qualifier",
-    "missing": "entities are marked as missing",
-}
-
-
-class _Reader:
-    def __init__(self, builder: FactBuilder):
-        self._add, self._labels = builder.add, builder.labels
-        self.left_out = Counter[str]()
-
-    def entity(self, entity: object) -> None:
-        """The facts of an item, a property, or a lexeme with its forms and senses."""
-        if not isinstance(entity, dict):
-            raise Fault("an entity must be an object")
-        name = entity.get("id")
-        if "missing" in entity:
-            self.left_out["missing"] += 1
-            return
-        if not isinstance(name, str) or not ENTITY.fullmatch(name):
-            raise Fault(f"expected an entity with an id like Q42, got {name!r}"[:200])
-        self._label(name, entity)
-        claims = entity["claims"] if "claims" in entity else entity.get("statements")
-        for key, statements in _groups(claims, "claims"):
-            for statement in statements:
-                self._statement(name, key, statement)
-        for part in (*_list(entity, "forms"), *_list(entity, "senses")):
-            self.entity(part)
-
-    def _label(self, name: str, entity: Mapping[str, Any]) -> None:
-        """Labels are no facts, so that one of an unknown form is let be."""
-        groups = (entity[key] for key in _LABELS if isinstance(entity.get(key), dict))
-        for language, term in dict(next(groups, {})).items():
-            text = term.get("value") if isinstance(term, dict) else term
-            if isinstance(text, str):
-                self._labels.add(name, text, language)
-
-    def _statement(self, subject: str, key: str, statement: object) -> None:
-        if not isinstance(statement, dict):
-            raise Fault(f"a statement of {key} must be an object")
-        rank = statement.get("rank", "normal")
-        if rank not in _RANKS:
-            raise Fault(f"the rank of a statement must be one of {', '.join(_RANKS)}, got {rank!r}")
-        obj = self._snak(key, statement.get("mainsnak"), "statement")
-        attributes, values = [], []
-        for attribute, snaks in _groups(statement.get("qualifiers"), "qualifiers"):
-            for snak in snaks:
-                value = self._snak(attribute, snak, "qualifier")
-                if value is not None:
-                    attributes.append(attribute)
-                    values.append(value)
-        if rank == "deprecated":
-            self.left_out["deprecated"] += 1
-        elif obj is not None:
-            self._add(subject, key, obj, attributes, values)
-
-    def _snak(self, key: str, snak: object, what: str) -> str | None:
-        if not isinstance(snak, dict):
-            raise Fault(f"a {what} of {key} must have a snak, which is an object")
-        if snak.get("property", key) != key:
-            raise Fault(f"a {what} of {key} is about {snak['property']!r}")
-        if snak.get("snaktype") in ("somevalue", "novalue"):
-            self.left_out[what] += 1
-            return None
-        if snak.get("snaktype") != "value":
-            raise Fault(f"the snaktype of a {what} cannot be {snak.get('snaktype')!r}")
-        found = name_of(snak.get("datavalue"))
-        if found is None:
-            self.left_out["type"] += 1
-        return found
-
-
-def _list(entity: Mapping[str, Any], key: str) -> list[Any]:
-    found = entity.get(key, [])
-    if isinstance(found, dict) and not found:
-        return []
-    if not isinstance(found, list):
-        raise Fault(f"{key!r} must be a list")
-    return found
-
-
-def _groups(groups: object, what: str) -> Iterable[tuple[str, list[Any]]]:
-    """Lists by property; where nothing stands Wikidata writes an empty list."""
-    if groups is None or groups == []:
-        return ()
-    if not isinstance(groups, dict):
-        raise Fault(f"the {what} must be an object with a list for each property")
-    for key, rows in groups.items():
-        if not PROPERTY.fullmatch(key) or not isinstance(rows, list):
-            raise Fault(f"the {what} must be an object with a list for each property, not {key!r}")
-    return groups.items()
 
 
 def _read(source: Source, builder: FactBuilder) -> None:
-    reader = _Reader(builder)
+    reader = Statements(builder.add, builder.labels)
     if source.sample and _DOCUMENT.fullmatch(source.sample[0]):
         _read_document(source, reader)
     else:
         _read_lines(source, reader)
     for key, count in reader.left_out.items():
-        builder.warn(f"{source.path}: {count:,} {_NOTES[key]}")
+        builder.warn(f"{source.path}: {count:,} {NOTES[key]}")
 
 
-def _read_document(source: Source, reader: _Reader) -> None:
+def _read_document(source: Source, reader: Statements) -> None:
     def handle(key: str, _name: str, value: Any, _line: int) -> None:
         if key == "entities":
             reader.entity(value)
@@ -145,7 +49,7 @@ def _read_document(source: Source, reader: _Reader) -> None:
         raise FormatError(source.path, 1, "the document has no 'entities'")
 
 
-def _read_lines(source: Source, reader: _Reader) -> None:
+def _read_lines(source: Source, reader: Statements) -> None:
     state = {"open": False, "closed": False, "first": True}
 
     def handle(line: str) -> None:
