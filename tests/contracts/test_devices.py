@@ -16,9 +16,10 @@ from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs import build as building
-from hyperfact.runs.build import CHOICE, Setup, set_up
+from hyperfact.runs.build import CHOICE
 from hyperfact.runs.device import device_of
 from hyperfact.runs.run import representations
+from hyperfact.runs.setup import Setup, set_up
 from hyperfact.training.events import Report
 from tests.support.devices import META, MixedDevicesError, SecondDevice
 from tests.support.models import config_of, random_facts

@@ -223,8 +223,10 @@ class EvaluationConfig(Section):
         default="exact",
         description="which other known answers do not compete; exact is train+valid for valid",
     )
-    candidates: Literal["all", "seen-so"] = Field(
-        default="all", description="who competes: all entities, or those seen as subject or object"
+    candidates: Literal["all", "seen-so", "support"] = Field(
+        default="all",
+        description="who competes: all entities, those seen as subject or object, or those that "
+        "support facts name",
     )
     given: Literal["all", "half", "none"] = Field(
         default="all", description="how many qualifiers beside the asked slot questions give"

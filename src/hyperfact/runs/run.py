@@ -1,6 +1,7 @@
 """A trained model with its data: rank, store in a directory, open again."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from hyperfact.evaluation.baseline import NAME, most_frequent
 from hyperfact.evaluation.evaluator import SLOTS, rank_with, scorer_of, shared_limits
 from hyperfact.evaluation.number_errors import NumberErrors, number_errors
 from hyperfact.evaluation.policy import Given
+from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.graph.joining import join, with_added
+from hyperfact.graph.joining import join, support_of, with_added
 from hyperfact.models.ensemble import Ensemble, Pool
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
@@ -33,6 +35,7 @@ from hyperfact.runs.enlarge import enlarged
 from hyperfact.runs.ensemble_members import configs_of, is_ensemble, members_of, weights_of
 from hyperfact.runs.extensions import note_extensions, refuse_missing
 from hyperfact.runs.provenance import versions
+from hyperfact.runs.support import supported
 from hyperfact.training.events import Epoch
 
 #: Questions that leave qualifiers out, and how their figures are called.
@@ -50,6 +53,7 @@ class Run:
     results: dict[str, Evaluation] = field(default_factory=dict)  # by split
     best_epoch: int = 0
     seconds: float = 0.0
+    configs: tuple[ExperimentConfig, ...] = ()  # of the members of an ensemble; empty: its own
 
     def __repr__(self) -> str:
         """In a line: of what, which model, how good."""
@@ -94,11 +98,13 @@ def evaluate_split(
     facts = asked_facts(run.splits, split)
     known = known or background_of(run)
     policy, alone_limits = policy or policy_of(run.config, split), limits_of(run.config)
-    limits = shared_limits(run.model, alone_limits)
-    with evaluating(run.model):
-        score = scorer_of(run.model, run.model.encode())
+    model = supported(run.model, run.configs or (run.config,), run.splits)
+    limits = shared_limits(model, alone_limits)
+    with evaluating(model):
+        score = scorer_of(model, model.encode())
         found = rank_with(score, facts, known, policy=policy, limits=limits)
-        found = replace(found, numbers=_number_errors(run, facts, known, policy))
+        numbers = _number_errors(run, model, facts, known, policy)
+        found = replace(found, numbers=numbers, support=support_size(run.splits))
         if alone:
             return found
         beside = {}
@@ -113,11 +119,13 @@ def evaluate_split(
         return replace(found, beside=beside)
 
 
-def _number_errors(run: Run, facts: HKG, known: Background, policy: Policy) -> NumberErrors | None:
+def _number_errors(
+    run: Run, model: TransEQ, facts: HKG, known: Background, policy: Policy
+) -> NumberErrors | None:
     """Of numbers that the model estimates instead of ranking them."""
     if known.numbers is None:
         return None
-    z, decoder = run.model.encode(), run.model.decoder
+    z, decoder = model.encode(), model.decoder
     rows, slots = limits_of(run.config).batch_size, SLOTS[policy.slots]
     return number_errors(
         lambda facts, slots: decoder.estimate(facts, slots, z),
@@ -126,6 +134,12 @@ def _number_errors(run: Run, facts: HKG, known: Background, policy: Policy) -> N
         rows=rows,
         slots=slots,
     )
+
+
+def support_size(splits: Splits) -> int:
+    """How many facts beyond those of training a model is shown when it is asked."""
+    found = support_of(splits)
+    return 0 if found is None else len(found)
 
 
 def background_of(run: Run) -> Background:
@@ -231,11 +245,17 @@ def open_run(
     splits = splits if splits is not None else load_data(config)
     artifacts.check_facts(stored, splits)
     run = Run(config, splits.with_labels(stored.labels), model_of(stored, config, splits))
+    run.configs = configs_of(path, config)
     if stored.added:
-        joined = join(training_facts(config, splits), stored.added)
-        run.model = enlarged(run.model, configs_of(path, config), joined)
-        run.splits = with_added(run.splits, joined)
+        show(run, stored.added)
     return run
+
+
+def show(run: Run, facts: Iterable[Fact]) -> None:
+    """Let the model of a run hear further facts, and count them as known; no weight changes."""
+    joined = join(training_facts(run.config, run.splits), facts)
+    run.model = enlarged(run.model, run.configs or (run.config,), joined)
+    run.splits = with_added(run.splits, joined)
 
 
 def model_of(stored: artifacts.Stored, config: ExperimentConfig, splits: Splits) -> TransEQ:
