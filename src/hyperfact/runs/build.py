@@ -47,6 +47,7 @@ def resolve(config: ExperimentConfig) -> ExperimentConfig:
         parts[kind] = type(section)(name=section.name, **settings.model_dump())
     _refuse_transformation(config)
     decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
+    _refuse_nameless(config)
     if config.objective.negatives is None:
         objective = config.objective.model_copy(update={"negatives": decoder.negatives})
         refuse_unused(objective, objective.model_dump(), "objective.")
@@ -69,6 +70,17 @@ def _refuse_transformation(config: ExperimentConfig) -> None:
             raise ConfigError(
                 f"the setting 'graph.{key}' is unused: the encoder {name!r} reads facts, no KG"
             )
+
+
+def _refuse_nameless(config: ExperimentConfig) -> None:
+    """Entities that all have one vector are told apart by the facts around them, or not at all."""
+    encoder, decoder = (member(t, k, getattr(config, k).name) for k, t in TABLES.items())
+    if not encoder.tells_apart and not decoder.reads_facts:
+        able = ", ".join(name for name, kind in TABLES["decoder"].items() if kind.reads_facts)
+        raise ConfigError(
+            f"the encoder {config.encoder.name!r} gives all entities one vector; it needs a "
+            f"decoder that reads the facts themselves ({able})"
+        )
 
 
 def component_settings(config: ExperimentConfig) -> Mapping[str, type[Section]]:

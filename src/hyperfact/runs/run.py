@@ -34,8 +34,8 @@ from hyperfact.runs.build import (
 from hyperfact.runs.enlarge import enlarged
 from hyperfact.runs.ensemble_members import configs_of, is_ensemble, members_of, weights_of
 from hyperfact.runs.extensions import note_extensions, refuse_missing
+from hyperfact.runs.inductive import supported
 from hyperfact.runs.provenance import versions
-from hyperfact.runs.support import supported
 from hyperfact.training.events import Epoch
 
 #: Questions that leave qualifiers out, and how their figures are called.

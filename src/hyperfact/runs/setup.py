@@ -20,7 +20,7 @@ from hyperfact.runs.build import (
     validation_facts,
 )
 from hyperfact.runs.extensions import TABLES
-from hyperfact.runs.support import supported
+from hyperfact.runs.inductive import supported
 from hyperfact.system.memory import keep_freed_memory
 from hyperfact.training.distributed import team
 from hyperfact.training.events import Event, Hold

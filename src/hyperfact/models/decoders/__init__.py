@@ -1,8 +1,8 @@
 """Decoders: from facts and representations to scores; higher is more plausible.
 
-Order: decoder, one_query, candidatewise, asng, fact_norm, kindwise, packing, attention, readout,
-triple_edges, triple_scorer, triple_distance, boxe, complex, conve, distmult, duale, getd, gran,
-hcnet, hinge_decoder, hsimple, hyconve, hycube, hynt_transformer, hype, hytransformer, mcp,
+Order: decoder, reach, one_query, candidatewise, asng, fact_norm, kindwise, packing, attention,
+readout, triple_edges, triple_scorer, triple_distance, boxe, complex, conve, distmult, duale, getd,
+gran, hcnet, hinge_decoder, hsimple, hyconve, hycube, hynt_transformer, hype, hytransformer, mcp,
 mdistmult, mtransh, nalp, ncomplex, neuinfer, rae, ram, reale, rotate, s2s, stare_transformer,
 transe, transformer, transh, tucker.
 """

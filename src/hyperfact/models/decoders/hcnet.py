@@ -1,6 +1,6 @@
 """HCNet: messages through the facts of a graph, given the question (TMLR 2025)."""
 
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import torch
@@ -11,10 +11,9 @@ from torch.nn import functional
 from hyperfact.config import Section
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
-from hyperfact.graph.ragged import Array, offsets_of
 from hyperfact.kernels.listening import hear_others
-from hyperfact.kernels.neighbours import Listeners, Neighbours, distances
 from hyperfact.models.decoders.decoder import ALL, Decoder, score_of_answer
+from hyperfact.models.decoders.reach import Reach
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
@@ -27,41 +26,6 @@ class HCNetSettings(Section):
 
     layers: int = Field(default=3, ge=1, le=12, description="steps that messages go")
     dropout: float = Field(default=0.2, ge=0.0, lt=1.0, description="in each step, on what is new")
-
-
-@dataclass(frozen=True)
-class Reach:
-    """Who differs from what it is when nobody asks: (question, node), the nearest first."""
-
-    around: Neighbours
-    question: Array  # (rows,)
-    node: Array  # (rows,)
-    place: Array  # (questions, nodes) row among all, those of nodes first; -1: none
-    sizes: list[int]  # rows that differ after so many steps
-
-    @classmethod
-    def of(cls, around: Neighbours, facts: FactBatch, slots: Tensor, *, most: int) -> "Reach":
-        """From the known entities of questions, as far as messages go."""
-        known = facts.known(slots)
-        sources = facts.entities[known].cpu().numpy()
-        offsets = offsets_of(known.sum(dim=1).cpu().numpy())
-        hops = distances(around, offsets, sources, most=most)
-        there = [np.nonzero(hops == hop) for hop in range(most + 1)]
-        question, node = (np.concatenate(x).astype(np.int32) for x in zip(*there, strict=True))
-        place = np.full(hops.shape, -1, dtype=np.int32)
-        place[question, node] = around.num_nodes + np.arange(len(node))
-        sizes = np.cumsum([len(nodes) for _, nodes in there]).tolist()
-        return cls(around, question, node, place, sizes)
-
-    def listeners(self, step: int) -> Listeners:
-        """Every node as nobody asks, then who differs after this step."""
-        count, size = self.around.num_nodes, self.sizes[step]
-        nobody = np.full(count, -1, dtype=np.int32)
-        return Listeners(
-            np.concatenate([nobody, self.question[:size]]),
-            np.concatenate([np.arange(count, dtype=np.int32), self.node[:size]]),
-            self.place,
-        )
 
 
 class HCNet(Decoder):
@@ -112,8 +76,8 @@ class HCNet(Decoder):
         generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch, k)
         """The readout of each question's own candidates."""
-        parts = torch.split(torch.arange(len(facts)), _QUESTIONS)
-        with torch.autocast(z.device.type, enabled=False):  # sums over many facts need the bits
+        parts = torch.split(torch.arange(len(facts), device=z.device), _QUESTIONS)
+        with _in_full(z.device):
             found = [
                 self._score(_take(facts, rows), slots[rows], z, candidates[rows], generator)
                 for rows in parts
@@ -129,11 +93,9 @@ class HCNet(Decoder):
         generator: torch.Generator | None,
     ) -> Tensor:  # (batch, k)
         """The same for as many questions as are asked at once."""
-        q, h, reach = self.states(facts, slots, z, generator)
-        wanted = candidates.cpu().numpy()
-        place = reach.place[np.arange(len(wanted))[:, None], wanted]
-        rows = torch.from_numpy(np.where(place < 0, wanted, place).astype(np.int64))
-        return self._read(rows_of(h, rows.to(h.device)), q[:, None])
+        q, h, reach = self.states(facts, slots, z, candidates, generator)
+        rows = reach.last.rows(np.arange(len(candidates))[:, None], candidates.cpu().numpy())
+        return self._read(rows_of(h, torch.from_numpy(rows).to(h.device)), q[:, None])
 
     def score_slot(
         self,
@@ -145,7 +107,7 @@ class HCNet(Decoder):
         generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch, candidates)
         """The readout of all."""
-        ids = torch.arange(len(z.entities))[candidates].expand(len(facts), -1)
+        ids = torch.arange(len(z.entities), device=z.device)[candidates].expand(len(facts), -1)
         return self.score_candidates(facts, slots, z, candidates=ids, generator=generator)
 
     def states(
@@ -153,6 +115,7 @@ class HCNet(Decoder):
         facts: FactBatch,
         slots: Tensor,
         z: Representations,
+        candidates: Tensor,
         generator: torch.Generator | None,
     ) -> tuple[Tensor, Tensor, Reach]:
         """Q of each question, the last states, and whose each row of them is."""
@@ -160,17 +123,19 @@ class HCNet(Decoder):
             raise ConfigError("this decoder reads the facts of a graph, and was given none")
         relations = z.relations / self.scale
         roles = torch.cat([self.roles, self.attributes(relations)])  # (2 + relations, dim)
-        of_slots = _roles(facts)
+        of_slots, known = _roles(facts), facts.known(slots)
         asked = of_slots.gather(1, slots[:, None])[:, 0]
         q = rows_of(relations, facts.relations[:, 0]) + rows_of(roles, asked)
-        around = z.facts.neighbours()
-        reach = Reach.of(around, facts, slots, most=len(self.layers))
-        known = facts.known(slots).nonzero(as_tuple=True)
-        place = reach.place[known[0].cpu().numpy(), facts.entities[known].cpu().numpy()]
-        first = rows_of(roles, of_slots[known]) + rows_of(q, known[0])
-        h = q.new_zeros(around.num_nodes + reach.sizes[0], self.dim)
-        h = h.index_add(0, torch.from_numpy(place.astype(np.int64)).to(h.device), first)
-        for step, layer in enumerate(self.layers, start=1):
+        who, place = known.nonzero(as_tuple=True)
+        given = who.cpu().numpy(), facts.entities[who, place].cpu().numpy()
+        reach = Reach.of(
+            z.facts.neighbours(), given, candidates.cpu().numpy(), steps=len(self.layers)
+        )
+        first = rows_of(roles, of_slots[who, place]) + rows_of(q, who)
+        h = q.new_zeros(len(reach.first), self.dim)
+        rows = torch.from_numpy(reach.first.rows(*given)).to(h.device)
+        h = h.index_add(0, rows, first)
+        for step, layer in enumerate(self.layers):
             h = layer(h, relations, roles, reach=reach, step=step, generator=generator)
         return q, h, reach
 
@@ -202,19 +167,26 @@ class Layer(nn.Module):
         reach: Reach,
         step: int,
         generator: torch.Generator | None,
-    ) -> Tensor:  # (rows that differ after this step, dim)
+    ) -> Tensor:  # (rows of the next state, dim)
         """States after this step."""
+        before, after = reach.states[step : step + 2]
         heard = hear_others(
             self.share * h,
             self.gate(relations),
             (1.0 - self.share) * roles,
             around=reach.around,
-            listeners=reach.listeners(step),
+            listeners=after.hearing(before),
         )
-        new = torch.from_numpy(reach.node[reach.sizes[step - 1] : reach.sizes[step]])
-        h = torch.cat([h, rows_of(h, new.to(h.device).long())])  # they were as nobody asks
+        own = torch.from_numpy(before.rows(after.question, after.node)).to(h.device)
+        h = rows_of(h, own)
         update = dropout(self.update(torch.cat([heard, h], dim=1)), self.dropout, generator)
         return h + functional.relu(self.norm(update))
+
+
+def _in_full(device: torch.device) -> AbstractContextManager[object]:
+    """Products in the dtype of the weights: sums over many facts need the bits."""
+    cuts = device.type in ("cpu", "cuda")  # where bfloat16 may have been asked for
+    return torch.autocast(device.type, enabled=False) if cuts else nullcontext()
 
 
 def _linear(

@@ -25,7 +25,7 @@ class Anonymous(Encoder):
     Settings = AnonymousSettings
     settings: AnonymousSettings
     reads = "facts"
-    sees_graph = False
+    sees_graph = tells_apart = False
     card = Card(
         title="anonymous",
         year=2021,
