@@ -99,7 +99,7 @@ class Predictor(Standing):
             kept = {} if cache is None else cache.calibration(METHOD)
             if kind not in kept or not (kept[kind] is None or Calibration.is_one(kept[kind])):
                 valid = self.splits.valid if self.config.data.train_on == "train" else None
-                scorer, known = self._trained.scorer, self._trained.knowledge
+                scorer, known = self._base.scorer, self._base.knowledge
                 found = None if not valid else fit_kind(kind, scorer, known, valid)
                 kept[kind] = None if found is None else found.as_dict()
                 if cache is not None:
