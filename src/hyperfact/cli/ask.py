@@ -112,14 +112,17 @@ def predict(
         _answer_file(predictor, batch, out, request, as_json=as_json)
         return
     found = predictor.estimate(question or "")
-    if found is not None:
+    if found is not None and predictor.reads_numbers:
         print_estimate(question or "", found, as_json=as_json)
         return
     answers = predictor.answer([question or ""], request)[0]
     if as_json:
-        print_json(answers.as_dict())
-    else:
-        print_answers(answers)
+        told = {} if found is None else {"estimate": found.as_dict()}
+        print_json({**answers.as_dict(), **told})
+        return
+    if found is not None:
+        print_estimate(question or "", found, as_json=False)
+    print_answers(answers)
 
 
 def _answer_file(

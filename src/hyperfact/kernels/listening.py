@@ -19,7 +19,7 @@ from hyperfact.kernels import reference
 from hyperfact.kernels.buffers import array, empty_aligned
 from hyperfact.kernels.dispatch import apply, has_kernels
 from hyperfact.kernels.jit import Array, kernel, part_of_kernels
-from hyperfact.kernels.neighbours import Listeners, Neighbours
+from hyperfact.kernels.neighbours import LIMIT, Listeners, Neighbours
 from hyperfact.kernels.threads import even_bounds, parallel_rows
 
 
@@ -131,7 +131,7 @@ def _tell(
         if j != own:
             row, role = _row(listeners, listeners.question[t], m.node[j], len(x)), m.role[j]
             for k in range(len(message)):
-                message[k] *= x[row, k] + p[role, k]
+                message[k] = _bounded(message[k] * (x[row, k] + p[role, k]))
 
 
 @kernel
@@ -190,11 +190,16 @@ def _tell_back(
     _add(dz[r, low:high], dz[r, low:high], after)
 
 
+@part_of_kernels
+def _bounded(number: float) -> float:
+    return min(max(number, -LIMIT), LIMIT)
+
+
 # One loop for each operation: with more tables in one, the compiler would not prove them apart.
 @part_of_kernels
 def _multiply(out: Array, one: Array, two: Array) -> None:
     for k in range(len(out)):
-        out[k] = one[k] * two[k]
+        out[k] = _bounded(one[k] * two[k])
 
 
 @part_of_kernels

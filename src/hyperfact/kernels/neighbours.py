@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from hyperfact.kernels.jit import Array, kernel, part_of_kernels
 from hyperfact.kernels.member_index import Members
 
+LIMIT = 1e9  # of products: those of a fact with a hundred members would leave the numbers
+
 
 class Neighbours(NamedTuple):
     """Members of facts, and those of each node: `member[at[v]]` to `member[at[v + 1]]`."""

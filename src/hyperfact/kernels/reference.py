@@ -17,7 +17,7 @@ from hyperfact.kernels.attention_tables import SLOPE, AttentionTables
 from hyperfact.kernels.compositions import composition_of
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.kernels.member_index import Members
-from hyperfact.kernels.neighbours import Listeners, Neighbours
+from hyperfact.kernels.neighbours import LIMIT, Listeners, Neighbours
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
 from hyperfact.kernels.sparse_rows import AddedScores
 
@@ -187,6 +187,7 @@ def hear_others(
         factor = x.index_select(0, ids(row)) + p.index_select(0, ids(m.role[member]))
         there = torch.from_numpy(other).to(x.device)[:, None]
         messages = messages * torch.where(there, factor, torch.ones_like(factor))
+        messages = messages.clamp(-LIMIT, LIMIT)
     return x.new_zeros(len(node), x.shape[1]).index_add(0, ids(who), messages)
 
 

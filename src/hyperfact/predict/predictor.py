@@ -12,7 +12,7 @@ from hyperfact.graph.number_roles import NumberRoles
 from hyperfact.predict.answers import Answers, Known, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.candidates import FilteredRanking, ListRanking, Place, rank, scores_of
-from hyperfact.predict.estimates import Estimate, estimate
+from hyperfact.predict.estimates import Estimate, Estimator
 from hyperfact.predict.fitting import METHOD, fit_kind, kind_of
 from hyperfact.predict.fitting import Kind as Fitted
 from hyperfact.predict.loading import load_run
@@ -25,8 +25,6 @@ from hyperfact.predict.questions import (
 )
 from hyperfact.predict.scoring import Scorer
 from hyperfact.predict.standing import Standing
-from hyperfact.runs.build import number_roles_of
-from hyperfact.runs.ensemble_members import is_ensemble
 from hyperfact.runs.run import Run, representations
 
 _CELLS = 2**24  # scores that exist at once: 64 MB in float32
@@ -190,16 +188,26 @@ class Predictor(Standing):
         return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
 
     def estimate(self, question: QuestionLike) -> Estimate | None:
-        """The number in the blank, where numbers stand there and the model reads them as such."""
-        numbers = self._numbers
+        """The number in the blank, where numbers stand there."""
+        numbers, scorer = self._numbers, self.scorer
         if numbers is None:
             return None
-        return estimate(self.resolve(question).ids, self.scorer, numbers, self.entities)
+        if self._estimator is None or self._estimator.scorer is not scorer:
+            valid = self.splits.valid if self.config.data.train_on == "train" else None
+            train = self._trained.knowledge.train
+            self._estimator = Estimator(scorer, train, valid or None, numbers)
+        return self._estimator.answer(self.resolve(question).ids)
+
+    _estimator: Estimator | None = None  # of the facts of now
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Whether the model takes numbers for what they are, not for names."""
+        return self.scorer.z.numbers is not None
 
     @cached_property
     def _numbers(self) -> NumberRoles | None:
-        config, train = self.config, self._trained.knowledge.train
-        return None if is_ensemble(config) else number_roles_of(config, train)
+        return NumberRoles.of(self._trained.knowledge.train) or None
 
     def place(self, question: QuestionLike, answer: str) -> Place:
         """Where one answer stands under the protocol of `evaluate`: everybody is a candidate."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,15 @@ from hyperfact.evaluation import Background, Evaluation, Policy, asked_facts, ev
 from hyperfact.evaluation.baseline import NAME, most_frequent
 from hyperfact.evaluation.evaluator import SLOTS, rank_with, scorer_of, shared_limits
 from hyperfact.evaluation.number_errors import NumberErrors, number_errors
+from hyperfact.evaluation.number_guesses import NumberGuesses
 from hyperfact.evaluation.policy import Given
+from hyperfact.evaluation.ranking import Scorer
+from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.graph.joining import join, support_of, with_added
+from hyperfact.graph.number_roles import NumberRoles
+from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.ensemble import Ensemble, Pool
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
@@ -103,7 +109,7 @@ def evaluate_split(
     with evaluating(model):
         score = scorer_of(model, model.encode())
         found = rank_with(score, facts, known, policy=policy, limits=limits)
-        numbers = _number_errors(run, model, facts, known, policy)
+        numbers = _number_errors(run, model, score, facts, known, policy)
         found = replace(found, numbers=numbers, support=support_size(run.splits))
         if alone:
             return found
@@ -120,20 +126,22 @@ def evaluate_split(
 
 
 def _number_errors(
-    run: Run, model: TransEQ, facts: HKG, known: Background, policy: Policy
+    run: Run, model: TransEQ, score: Scorer, facts: HKG, known: Background, policy: Policy
 ) -> NumberErrors | None:
-    """Of numbers that the model estimates instead of ranking them."""
-    if known.numbers is None:
+    """Of numbers that the model estimates, or guesses by how likely it finds those of training."""
+    numbers = known.numbers or NumberRoles.of(known.training_facts)
+    if not numbers:
         return None
-    z, decoder = model.encode(), model.decoder
+    estimate = partial(NumberGuesses(known.training_facts, numbers).estimates, score)
+    if known.numbers is not None:
+        z, decoder = model.encode(), model.decoder
+        estimate = partial(_estimated, decoder, z)
     rows, slots = limits_of(run.config).batch_size, SLOTS[policy.slots]
-    return number_errors(
-        lambda facts, slots: decoder.estimate(facts, slots, z),
-        facts,
-        known.numbers,
-        rows=rows,
-        slots=slots,
-    )
+    return number_errors(estimate, facts, numbers, rows=rows, slots=slots)
+
+
+def _estimated(decoder: Decoder, z: Representations, facts: FactBatch, slots: Tensor) -> Tensor:
+    return decoder.estimate(facts, slots, z)
 
 
 def support_size(splits: Splits) -> int:

@@ -123,3 +123,14 @@ def test_distances_are_those_of_a_breadth_first_search(
         around, np.array([0, len(sources)]), np.array(sources, dtype=np.int64), most=most
     )
     assert found.tolist() == [[expected.get(node, -1) for node in range(NODES)]]
+
+
+def test_a_long_fact_stays_finite() -> None:
+    facts = [[(i % NODES, 0) for i in range(90)], [(0, 1), (1, 0)]]
+    around, nobody = neighbours(facts), np.arange(NODES, dtype=np.int32)
+    who = Listeners(np.full(NODES, -1, np.int32), nobody, np.zeros((0, NODES), np.int32))
+    tables = [(50 * draw(n, 4, seed=n)).float().requires_grad_() for n in (NODES, 2, 4)]
+    for hear in (hear_others, reference.hear_others):
+        heard = hear(*tables, around=around, listeners=who)
+        assert heard.isfinite().all()
+        assert all(g.isfinite().all() for g in torch.autograd.grad(heard.sum(), tables))
