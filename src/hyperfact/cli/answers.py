@@ -31,7 +31,7 @@ def print_estimate(question: str, found: "Estimate", *, as_json: bool) -> None:
     if as_json:
         print_json({"question": question, "estimate": found.as_dict()})
         return
-    from hyperfact.predict.estimates import LEVEL
+    from hyperfact.predict.answers import LEVEL
 
     value, low, high = (in_line(q.text) for q in (found.value, found.low, found.high))
     print_text(f"estimate  {value}")

@@ -7,9 +7,7 @@ four of five of them (split conformal prediction, Vovk et al. 2005).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -21,38 +19,13 @@ from hyperfact.graph.quantities import Quantity
 from hyperfact.graph.queries import Queries
 from hyperfact.graph.ragged import Array, owners_of
 from hyperfact.graph.role_index import OBJECT, VALUE, role_number
+from hyperfact.predict.answers import LEVEL, Estimate
 from hyperfact.predict.questions import QuestionIds
 from hyperfact.predict.scoring import Scorer
 
-LEVEL = 0.8  # share of true numbers that intervals should hold
 _ASKED = 400  # validation queries that decide how wide they are, at most
 _ENOUGH = 30  # of one role, for a width of its own
 _NEAR = 3  # training facts that are shown
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number, what it may be as well, and what training facts have in this role."""
-
-    value: Quantity
-    low: Quantity
-    high: Quantity
-    interval: tuple[Quantity, Quantity] | None = None  # None: no validation fact says how wide
-    near: tuple[Fact, ...] = ()  # training facts that share most with the question
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        value, interval = self.value, self.interval
-        return {
-            "value": value.value,
-            "unit": "year" if value.is_date else value.unit,
-            "text": value.text,
-            "level": LEVEL,
-            "interval": None if interval is None else [end.value for end in interval],
-            "interval_text": None if interval is None else [end.text for end in interval],
-            "training": [self.low.value, self.high.value],
-            "near": [str(fact) for fact in self.near],
-        }
 
 
 class Estimator:

@@ -1,6 +1,7 @@
 """Predictor: a trained run that answers questions."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -9,10 +10,10 @@ from hyperfact.data.label_files import read_labels
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.labels import Kind
 from hyperfact.graph.number_roles import NumberRoles
-from hyperfact.predict.answers import Answers, Known, Request
+from hyperfact.predict.answers import Answers, Estimate, Known, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.candidates import FilteredRanking, ListRanking, Place, rank, scores_of
-from hyperfact.predict.estimates import Estimate, Estimator
+from hyperfact.predict.estimates import Estimator
 from hyperfact.predict.fitting import METHOD, fit_kind, kind_of
 from hyperfact.predict.fitting import Kind as Fitted
 from hyperfact.predict.loading import load_run
@@ -185,7 +186,8 @@ class Predictor(Standing):
         ids = [question.ids for question in questions]
         scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
         fitted = self.calibration_of(ids[0])
-        return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
+        found = rank(questions, scores, self.knowledge, request=request, fitted=fitted)
+        return [replace(one, estimate=self.estimate(one.asked)) for one in found]
 
     def estimate(self, question: QuestionLike) -> Estimate | None:
         """The number in the blank, where numbers stand there."""

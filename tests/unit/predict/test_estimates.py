@@ -85,6 +85,9 @@ def test_any_run_answers_with_a_number_an_interval_and_facts_like_it() -> None:
     assert told["interval"] == [low.value, high.value]
     assert told["level"] == 0.8
     assert predictor.estimate("? | in | country 1") is None
+    asked = predictor.ask(f"{town.subject} | area | ?").as_dict()
+    assert asked["estimate"] == told
+    assert predictor.ask("? | in | country 1").as_dict()["estimate"] is None
     since = predictor.estimate("town 1 | in | country 1 | since = ?")
     assert since is not None
     assert since.value.is_date
