@@ -9,7 +9,7 @@ from hyperfact.graph.syntax import quote
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.predict import Answers
-    from hyperfact.predict.estimates import Estimate
+    from hyperfact.predict.answers import Estimate
     from hyperfact.predict.explain import Explanation, Step, WhatIf
 
 
