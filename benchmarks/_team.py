@@ -17,8 +17,9 @@ import torch.distributed as dist
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
 from hyperfact.evaluation import evaluate
-from hyperfact.runs.build import CHOICE, resolve, set_up
+from hyperfact.runs.build import CHOICE, resolve
 from hyperfact.runs.launch import as_member
+from hyperfact.runs.setup import set_up
 from hyperfact.system.memory import peak_memory
 from hyperfact.training.events import Report
 

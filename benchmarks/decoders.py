@@ -14,7 +14,8 @@ from hyperfact.data import load
 from hyperfact.evaluation import evaluate
 from hyperfact.graph.hkg import Splits
 from hyperfact.models.decoders import DECODERS
-from hyperfact.runs.build import resolve, set_up
+from hyperfact.runs.build import resolve
+from hyperfact.runs.setup import set_up
 from hyperfact.system.memory import forget_peak, keep_freed_memory, peak_memory
 
 DIM, BATCH, SAMPLE = 200, 256, 100

@@ -14,6 +14,7 @@ from hyperfact.graph.hkg import HKG
 from hyperfact.graph.queries import Queries
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.decoders.decoder import Decoder, put
+from hyperfact.models.hypergraph import Hypergraph
 from hyperfact.models.representations import Representations
 from tests.support.models import CHECKED, LEAST_DIM, POOLING, SMALL, representations, toy
 
@@ -49,7 +50,8 @@ def questions(graph: HKG) -> tuple[FactBatch, Tensor]:
 
 
 def vectors(graph: HKG, dim: int = DIM) -> Representations:
-    return representations(len(graph.entities), len(graph.relations), dim, scale=SCALE)
+    z = representations(len(graph.entities), len(graph.relations), dim, scale=SCALE)
+    return replace(z, facts=Hypergraph.of(graph))
 
 
 @NAMES
@@ -153,7 +155,7 @@ def test_renaming_entities_permutes_the_scores(name: str) -> None:
     if bias is not None:
         bias.data = bias.data[order]
     renamed = replace(facts, entities=new[facts.entities])
-    after = decoder.score_slot(renamed, slots, Representations(z.entities[order], z.relations))
+    after = decoder.score_slot(renamed, slots, z.rows(order))
     assert torch.allclose(before[:, order], after, atol=1e-12)
 
 
@@ -171,7 +173,7 @@ def test_gradients_are_true_and_reach_everything(name: str, fast: bool) -> None:
 
     def scores(entities: Tensor, relations: Tensor, *values: Tensor) -> Tensor:
         state = dict(zip(names, values, strict=True))
-        call = (facts, slots[some], Representations(entities, relations))
+        call = (facts, slots[some], replace(z, entities=entities, relations=relations))
         weights = {f"inner.{n}": v for n, v in state.items()}
         result: Tensor = torch.func.functional_call(Scores(decoder), weights, call)
         return result
@@ -218,7 +220,7 @@ def test_there_is_no_largest_number_of_qualifiers(name: str) -> None:
     graph = HKG.from_facts([Fact("e0", "r", "e1", pairs), Fact("e2", "r", "e3")])
     decoder = decoder_of(name, len(graph.entities))
     z = vectors(graph)
-    z = Representations(z.entities / z.entities.abs(), z.relations)  # of length 1 each, no decay
+    z = replace(z, entities=z.entities / z.entities.abs())  # of length 1 each, no decay
     facts, slots = questions(graph)
     scores = decoder.score_slot(facts, slots, z)
     assert scores.shape == (74, len(graph.entities))

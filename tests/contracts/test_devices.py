@@ -4,24 +4,21 @@ The second device is `meta` (tests/support/devices.py), where an operation on te
 raises. A whole step, a validation and an answer have there the numbers that they have on the CPU.
 """
 
-from itertools import product
-
 import numpy as np
 import pytest
 import torch
 
 from hyperfact.errors import ConfigError
 from hyperfact.graph.hkg import Splits
-from hyperfact.models.decoders import DECODERS
-from hyperfact.models.encoders import ENCODERS
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs import build as building
-from hyperfact.runs.build import CHOICE, Setup, set_up
+from hyperfact.runs.build import CHOICE
 from hyperfact.runs.device import device_of
 from hyperfact.runs.run import representations
+from hyperfact.runs.setup import Setup, set_up
 from hyperfact.training.events import Report
 from tests.support.devices import META, MixedDevicesError, SecondDevice
-from tests.support.models import config_of, random_facts
+from tests.support.models import EVERY_PAIR, config_of, random_facts
 
 FACTS = random_facts(30)
 SPLITS = Splits({"train": FACTS, "valid": FACTS.select(np.arange(4))}, "facts")
@@ -68,7 +65,7 @@ def test_a_whole_step_stays_on_its_device(encoder: str, decoder: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("encoder", "decoder"), sorted({*product(ENCODERS, DECODERS)}))
+@pytest.mark.parametrize(("encoder", "decoder"), EVERY_PAIR)
 def test_so_does_that_of_every_pair(encoder: str, decoder: str) -> None:
     check(encoder, {"name": decoder})
 

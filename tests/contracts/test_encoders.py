@@ -103,7 +103,7 @@ def test_wanted_coordinates_are_those_of_all(form: str, training: bool) -> None:
 def test_what_is_hidden_is_as_good_as_absent(form: str) -> None:
     model = model_of(random_facts(30), ENCODER_FORMS[form], precision="float64")
     model.eval()
-    keep = model.keep_without(np.arange(0, 30, 3))
+    keep = model.encoder.keep_without(model.encoded, np.arange(0, 30, 3))
     assert len(keep) == len(model.encoded)
     assert 0 < int(keep.sum()) < len(keep)
     hidden = model.encoder(GraphPass(keep))

@@ -20,9 +20,10 @@ from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
 from hyperfact.evaluation import evaluate
 from hyperfact.runs import artifacts
-from hyperfact.runs.build import CHOICE, resolve, set_up
+from hyperfact.runs.build import CHOICE, resolve
 from hyperfact.runs.configurations import read_config
 from hyperfact.runs.experiment import run
+from hyperfact.runs.setup import set_up
 from hyperfact.training.events import Report
 from tests.support import ROOT
 from tests.support.benchmarks import data_folder

@@ -19,6 +19,7 @@ from hyperfact.runs.build import build, resolve
 
 #: Every encoder with each of its forms.
 ENCODER_FORMS: dict[str, dict[str, Any]] = {
+    "anonymous": {"name": "anonymous"},
     "lookup": {"name": "lookup"},
     "compgcn": {"name": "compgcn"},
     "compgcn-sub": {"name": "compgcn", "composition": "sub", "layers": 2},
@@ -105,6 +106,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "nalp": {"filters": 5, "units": 6},
     "neuinfer": {"validity": 5, "compatibility": 7},
     "gran": {"feedforward": 5, "heads": 2, "layers": 2},
+    "hcnet": {"layers": 2},
     "hynt": {"feedforward": 5, "heads": 2},
     "hytransformer": {"feedforward": 5, "heads": 2},
     "stare_transformer": {"feedforward": 5, "heads": 2},
@@ -140,7 +142,15 @@ PAIRS = sorted(
         *product(ENCODERS, ("mdistmult",)),
         *product(("compgcn", "rgcn"), ("hype", "mtransh", "transformer")),
         ("stare", "stare_transformer"),
+        ("anonymous", "hcnet"),
     }
+    - {("anonymous", "mdistmult")}
+)
+#: All that can be configured: entities without vectors need a decoder that reads facts.
+EVERY_PAIR = sorted(
+    (encoder, decoder)
+    for encoder, decoder in product(ENCODERS, DECODERS)
+    if ENCODERS[encoder].tells_apart or DECODERS[decoder].reads_facts
 )
 #: Gradients by finite differences along random directions; number by number at night.
 CHECKED = pytest.mark.parametrize(
@@ -181,9 +191,11 @@ def model_of(
 ) -> TransEQ:
     """A new model of these facts, on one thread."""
     torch.set_num_threads(1)
+    encoder = encoder or {"name": "lookup"}
+    usual = "mdistmult" if ENCODERS[encoder["name"]].tells_apart else "hcnet"
     config = config_of(
-        encoder=encoder or {"name": "lookup"},
-        decoder=decoder or {"name": "mdistmult"},
+        encoder=encoder,
+        decoder=decoder or {"name": usual},
         training={"dim": dim, "precision": precision},
     )
     return build(config, graph, torch.Generator().manual_seed(seed))

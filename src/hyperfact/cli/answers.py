@@ -9,7 +9,7 @@ from hyperfact.graph.syntax import quote
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
     from hyperfact.predict import Answers
-    from hyperfact.predict.estimates import Estimate
+    from hyperfact.predict.answers import Estimate
     from hyperfact.predict.explain import Explanation, Step, WhatIf
 
 
@@ -31,8 +31,15 @@ def print_estimate(question: str, found: "Estimate", *, as_json: bool) -> None:
     if as_json:
         print_json({"question": question, "estimate": found.as_dict()})
         return
+    from hyperfact.predict.answers import LEVEL
+
     value, low, high = (in_line(q.text) for q in (found.value, found.low, found.high))
     print_text(f"estimate  {value}")
+    if found.interval is not None:
+        ends = " to ".join(in_line(end.text) for end in found.interval)
+        print_text(f"{LEVEL:.0%} interval  {ends}")
+    for fact in found.near:
+        print_text(f"near  {in_line(str(fact))}")
     note(f"training facts have {low} to {high} in this role")
 
 

@@ -109,15 +109,16 @@ def predict(
     if batch is not None and out is not None:
         _answer_file(predictor, batch, out, request, as_json=as_json)
         return
-    found = predictor.estimate(question or "")
-    if found is not None:
+    if predictor.reads_numbers and (found := predictor.estimate(question or "")) is not None:
         print_estimate(question or "", found, as_json=as_json)
         return
     answers = predictor.answer([question or ""], request)[0]
     if as_json:
         print_json(answers.as_dict())
-    else:
-        print_answers(answers)
+        return
+    if answers.estimate is not None:
+        print_estimate(question or "", answers.estimate, as_json=False)
+    print_answers(answers)
 
 
 def _answer_file(

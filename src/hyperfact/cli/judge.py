@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hyperfact.cli.add import facts_of
 from hyperfact.cli.ask import Opening
 from hyperfact.cli.common import (
     AsJson,
@@ -49,7 +50,8 @@ class PolicyOptions:
         str | None, typer.Option(help="exact, ignore-qualifiers, train+valid, train-only or none.")
     ] = None
     candidates: Annotated[
-        str | None, typer.Option(help="all, or seen-so: seen as subject or object.")
+        str | None,
+        typer.Option(help="all, seen-so (as subject or object), or support (named there)."),
     ] = None
     given: Annotated[
         str | None, typer.Option(help="Qualifiers that questions give: all, half or none.")
@@ -95,6 +97,15 @@ def evaluate_(
         Path | None,
         typer.Option(metavar="FILE", help="Rank the answers of sampled queries instead."),
     ] = None,
+    support: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACTS",
+            help="Facts that the model is shown beside those of training: a file, or one as "
+            "`s | r | o | a = v`; repeatable. Those of the dataset are shown anyway.",
+            show_default=False,
+        ),
+    ] = None,
     force: Force = False,
     data_dir: DataDir = None,
     device: Device = None,
@@ -114,7 +125,7 @@ def evaluate_(
         return
     from hyperfact.runs.build import policy_of
     from hyperfact.runs.looks import note_results
-    from hyperfact.runs.run import about_ranks, evaluate_split, open_run
+    from hyperfact.runs.run import about_ranks, evaluate_split, open_run, show
     from hyperfact.system.tables import check_ending, write_table
 
     if ranks is not None:
@@ -122,6 +133,8 @@ def evaluate_(
     refuse_existing(ranks, force=force)
     set_threads(threads)
     stored = open_run(path, data_dir=data_dir, device=device)
+    if support:
+        show(stored, facts_of(support))
     found = evaluate_split(stored, split, policy=policy.over(policy_of(stored.config, split)))
     note_results(path, stored.config, "evaluate", {split: found})
     if ranks is not None:

@@ -75,7 +75,8 @@ def print_results(
     protocols: dict[str, list[str]] = {}
     for split, found in results.items():
         skipped = f", {found.skipped:,} queries skipped" if found.skipped else ""
-        text = found.policy.text(found.candidates) + skipped
+        support = f", {found.support:,} support facts" if found.support else ""
+        text = found.policy.text(found.candidates) + support + skipped
         protocols.setdefault(text, []).append(split)
     for text, splits in protocols.items():
         of = f" of {' and '.join(splits)}" if len(protocols) > 1 else ""

@@ -104,6 +104,12 @@ class ObjectiveConfig(Section):
     filter_negatives: bool = Field(
         default=False, description="redraw sampled negatives that are known facts (negatives > 0)"
     )
+    adversarial: float = Field(
+        default=0.0,
+        ge=0.0,
+        description="above 0: each sampled negative is judged alone, and weighs by a softmax of "
+        "this times its score; 0: one softmax with the answer (negatives > 0)",
+    )
     label_smoothing: float = Field(
         default=0.0, ge=0.0, lt=1.0, description="probability spread evenly over all candidates"
     )
@@ -135,9 +141,11 @@ class ObjectiveConfig(Section):
         names = ("mask_others", "share", "weigh_by") if needs else ()
         found = dict.fromkeys(names, " and ".join(needs))
         if self.joint:
-            found |= dict.fromkeys(("label_smoothing", "partial"), "joint = false")
+            found |= dict.fromkeys(("label_smoothing", "partial", "adversarial"), "joint = false")
+        if self.adversarial:
+            found["label_smoothing"] = "adversarial = 0"
         if self.negatives == 0:
-            found["filter_negatives"] = "negatives > 0"
+            found |= dict.fromkeys(("filter_negatives", "adversarial"), "negatives > 0")
         return found
 
 
@@ -212,8 +220,10 @@ class EvaluationConfig(Section):
         default="exact",
         description="which other known answers do not compete; exact is train+valid for valid",
     )
-    candidates: Literal["all", "seen-so"] = Field(
-        default="all", description="who competes: all entities, or those seen as subject or object"
+    candidates: Literal["all", "seen-so", "support"] = Field(
+        default="all",
+        description="who competes: all entities, those seen as subject or object, or those that "
+        "support facts name",
     )
     given: Literal["all", "half", "none"] = Field(
         default="all", description="how many qualifiers beside the asked slot questions give"

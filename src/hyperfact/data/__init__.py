@@ -1,10 +1,10 @@
 """Files to facts and back: `load` a dataset by name or path, `write` one in any format.
 
-Order: audit, benchmarks, builder, bundle, label_files, manifest, split, stats, formats, parted.
+Order: audit, benchmarks, builder, bundle, label_files, layouts, manifest, split, stats, formats,
+parted.
 """
 
 import logging
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from hyperfact.data.formats import FORMATS, GUESSED, Format, find_format, recogn
 from hyperfact.data.formats.headers import ROLES, asked_columns
 from hyperfact.data.label_files import FILE as LABELS
 from hyperfact.data.label_files import beside, label_lines, labels_beside, read_labels
+from hyperfact.data.layouts import all_files, split_files, split_names, unread_files
 from hyperfact.data.manifest import is_parted, read_manifest
 from hyperfact.data.parted import NAME as PARTS
 from hyperfact.data.parted import read_parted, write_parted
@@ -27,11 +28,6 @@ from hyperfact.system.source import Fault, Source
 from hyperfact.system.writing import is_special, staged, write_lines
 
 logger = logging.getLogger("hyperfact")
-_WORDS = ("train", "valid", "val", "dev", "test", "aux")
-_SPLIT = re.compile(rf"(?:^|[^a-z])({'|'.join(_WORDS)})(?:[^a-z]|$)")
-_SAME = {"val": "valid", "dev": "valid"}
-_PART = re.compile(r"(?:^|[^a-z])(msg|support|inference)(?:[^a-z]|$)")
-_ORDER = ("train", "valid", "test", "aux")
 
 
 def load(
@@ -174,7 +170,7 @@ def find_files(
         if is_special(path):
             raise UserError(f"{text}: a pipe or a device; facts are read from files and folders")
         name = path.resolve().name if path.is_dir() else path.name.partition(".")[0]
-        files: Mapping[str, Path] = split_files(path) if path.is_dir() else {"train": path}
+        files: Mapping[str, Path] = all_files(path) if path.is_dir() else {"train": path}
         return name, files, None
     if text in BUNDLED:
         return text, bundled_files(text), FORMATS["jsonl"]
@@ -193,43 +189,13 @@ def is_local(source: str | Path) -> bool:
     """Whether a dataset is a file, or a folder with a file for some split."""
     path = Path(source)
     if path.is_dir():
-        return is_parted(path) or bool(_split_names(path))
+        return is_parted(path) or bool(split_names(path))
     return path.exists() and str(source) not in {*BUNDLED, *BENCHMARKS}
 
 
 def absolute(source: str) -> str:
     """A dataset by a name that holds in every folder: its full path, if it is local."""
     return str(Path(source).resolve()) if source and is_local(source) else source
-
-
-def split_files(folder: Path) -> dict[str, Path]:
-    """The file of each split in a folder, by its name; `test.txt` goes before `test_2.txt`."""
-    found: dict[str, Path] = {}
-    for split, paths in _split_names(folder).items():
-        plain = [path for path in paths if path.name.partition(".")[0].lower() in _WORDS]
-        chosen = plain if len(plain) == 1 else paths
-        if len(chosen) > 1:
-            both = " and ".join(path.name for path in chosen[:2])
-            raise DataError(f"{folder}: both {both} are {split} files")
-        found[split] = chosen[0]
-    if not found:
-        raise DataError(f"{folder}: no file is named after train, valid or test")
-    return {split: found[split] for split in _ORDER if split in found}
-
-
-def _split_names(folder: Path) -> dict[str, list[Path]]:
-    """The files of a folder that are named after each split."""
-    found: dict[str, list[Path]] = {}
-    for path in _visible(folder):
-        match = _SPLIT.search(path.name.lower())
-        if match is not None:
-            found.setdefault(_SAME.get(match[1], match[1]), []).append(path)
-    return found
-
-
-def _visible(folder: Path) -> list[Path]:
-    paths = (path for path in folder.iterdir() if not path.name.startswith("."))
-    return sorted(path for path in paths if path.is_file())
 
 
 def _asides(source: str | Path, files: Mapping[str, Path]) -> Iterator[str]:
@@ -239,11 +205,7 @@ def _asides(source: str | Path, files: Mapping[str, Path]) -> Iterator[str]:
         return
     if str(source) in {*BUNDLED, *BENCHMARKS}:
         yield f"{source} is the folder {folder.resolve()}, not the known dataset of this name"
-    unread = [
-        path.name
-        for path in _visible(folder)
-        if path not in files.values() and (_SPLIT.search(path.name) or _PART.search(path.name))
-    ]
+    unread = unread_files(folder, files)
     if unread:
         yield f"{folder}: not read: {', '.join(unread)}"
 
@@ -312,15 +274,14 @@ def format_of_path(path: Path) -> Format:
 
 
 __all__ = [
-    *(
-        "FormatError",
-        "absolute",
-        "find_files",
-        "folder_labels",
-        "is_local",
-        "load",
-        "notes",
-        "read",
-    ),
-    *("split_files", "write"),
+    "FormatError",
+    "absolute",
+    "find_files",
+    "folder_labels",
+    "is_local",
+    "load",
+    "notes",
+    "read",
+    "split_files",
+    "write",
 ]

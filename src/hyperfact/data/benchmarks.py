@@ -22,7 +22,7 @@ from hyperfact.system.writing import staged, write_texts
 _HOST = "https://raw.githubusercontent.com"
 _RECORDED = "recorded-checksums.json"
 _CHUNK = 1 << 18
-_SPLITS = ("train", "valid", "test", "aux")
+_SPLITS = {name: name for name in ("train", "valid", "test", "aux")} | {"msg": "aux"}
 
 #: Told while a file comes: its name, the bytes so far, and all of them (0 if unknown).
 Progress = Callable[[str, int, int], None]
@@ -48,7 +48,7 @@ class RemoteFile:
     @property
     def split(self) -> str | None:
         """The split whose facts it holds, if it holds facts."""
-        return next((s for s in _SPLITS if s in self.name), None)
+        return next((split for word, split in _SPLITS.items() if word in self.name), None)
 
 
 @dataclass(frozen=True)

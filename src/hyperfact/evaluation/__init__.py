@@ -1,7 +1,7 @@
 """Filtered ranking that can be trusted: policy, ranks, metrics, slices, comparisons.
 
-Order: bootstrap, policy, background, ranks, comparison, ranking, slices, number_errors, result,
-evaluator, checks, foreign, predictions, baseline.
+Order: bootstrap, policy, background, ranks, comparison, ranking, slices, number_errors,
+number_guesses, result, evaluator, checks, foreign, predictions, baseline.
 """
 
 from hyperfact.evaluation.background import Background, asked_facts

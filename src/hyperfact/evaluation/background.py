@@ -8,6 +8,7 @@ import numpy as np
 from hyperfact.errors import DataError, UnknownNameError, UserError
 from hyperfact.evaluation.policy import FilterRule, Given, Policy
 from hyperfact.graph.hkg import HKG, Columns, Splits
+from hyperfact.graph.joining import support_of
 from hyperfact.graph.number_roles import NumberRoles
 from hyperfact.graph.partial import AgreeingAnswers, PartialQueries
 from hyperfact.graph.queries import KnownAnswers, Queries
@@ -115,7 +116,9 @@ class Background:
     def _before_test(self) -> KnownAnswers:
         if self.splits is None:
             raise UserError("this policy needs to know the splits; give `Background.of(splits)`")
-        return KnownAnswers.build(self.splits.train, self.splits.valid)
+        support = support_of(self.splits)
+        more = () if support is None else (support,)
+        return KnownAnswers.build(self.splits.train, self.splits.valid, *more)
 
     @cached_property
     def _bare(self) -> Filter:
@@ -128,8 +131,12 @@ class Background:
         """Entities that never compete, in rising order."""
         if policy.candidates == "all":
             return _NO_IDS
-        columns = self.known.graph.columns
-        inside = mark(len(self.known.graph.entities), columns.subject, columns.object)
+        columns, count = self.known.graph.columns, len(self.known.graph.entities)
+        if policy.candidates == "support":
+            c = self.support.columns
+            inside = mark(count, c.subject, c.object, c.values)
+        else:
+            inside = mark(count, columns.subject, columns.object)
         return np.flatnonzero(~inside).astype(np.int32)
 
     def has_unseen(self, graph: HKG) -> Array:  # (facts,) bool
@@ -139,6 +146,14 @@ class Background:
         unseen = ~seen[c.subject] | ~seen[c.object]
         unseen[owners_of(c.offsets)[~seen[c.values]]] = True
         return unseen
+
+    @property
+    def support(self) -> HKG:
+        """The support facts, where there are any."""
+        found = None if self.splits is None else support_of(self.splits)
+        if found is None:
+            raise UserError("candidates = 'support' needs support facts; this dataset has none")
+        return found
 
     @property
     def training_facts(self) -> HKG:

@@ -8,7 +8,7 @@ from hyperfact.errors import UnknownNameError
 Ties = Literal["realistic", "optimistic", "pessimistic"]
 FilterRule = Literal["exact", "ignore-qualifiers", "train+valid", "train-only", "none"]
 Slots = Literal["all", "so", "subject", "object", "value"]
-Pool = Literal["all", "seen-so"]
+Pool = Literal["all", "seen-so", "support"]
 Unseen = Literal["keep", "skip"]
 Given = Literal["all", "half", "none"]
 
@@ -37,7 +37,8 @@ class Policy:
             where something is chosen. `train-only`: as `exact`, of training facts. `none`: all
             compete.
         candidates: Who competes: all entities, or those that are subject or object of some known
-            fact (StarE's rule for WD50K). The answer always competes.
+            fact (StarE's rule for WD50K), or those that support facts name (the inference graph of
+            WD20K). The answer always competes.
         given: How many of the qualifiers beside the asked slot a question gives: all, about half
             (each by a coin that always falls the same way), or none. A question that leaves some
             out is answered by every known fact that says at least as much, and where the filter is

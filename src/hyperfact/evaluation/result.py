@@ -37,6 +37,7 @@ class Evaluation:
     train: HKG | None = None  # for slices that compare with training facts
     candidates: int = 0  # entities that compete, known answers included
     skipped: int = 0  # queries left out because a fact holds an unseen entity
+    support: int = 0  # facts beyond those of training that the model was shown
     hits: Sequence[int] = HITS
     beside: Mapping[str, Metrics] = field(default_factory=dict)  # other figures of the same facts
     numbers: NumberErrors | None = None  # of queries that are not ranked but estimated
@@ -97,6 +98,8 @@ class Evaluation:
             "candidates": self.candidates,
             "policy": asdict(self.policy),
             "skipped": self.skipped,
+            "support": self.support,
+            "tied": int((self.ranks.equal > 0).sum()),
             "mrr_by_ties": dict(self.ties),
             "intervals": {name: asdict(found) for name, found in self.intervals().items()},
             "leak_free": None if free is None else free.as_dict(),

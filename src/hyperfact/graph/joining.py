@@ -15,6 +15,8 @@ from hyperfact.graph.hkg import HKG, Splits, union
 
 #: The split that holds facts which training did not have.
 ADDED = "added"
+#: The split of support facts, which inductive benchmarks show only when questions are asked.
+SUPPORT = "aux"
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,21 @@ def join(graph: HKG, facts: Iterable[Fact]) -> Joined:
     fresh = _unknown_to(graph, some)
     columns = Columns.concatenate([graph.columns, fresh.columns])
     return Joined(HKG(entities, graph.relations, columns), len(graph))
+
+
+def join_graph(graph: HKG, more: HKG) -> Joined:
+    """The graph with the facts of another of the same names, as far as it does not have them."""
+    columns = Columns.concatenate([graph.columns, _unknown_to(graph, more).columns])
+    return Joined(HKG(graph.entities, graph.relations, columns), len(graph))
+
+
+def support_of(splits: Splits) -> HKG | None:
+    """The facts beyond those of training that count when questions are asked; None: no such.
+
+    Support facts of the dataset, and those that were added.
+    """
+    parts = [splits[name] for name in (SUPPORT, ADDED) if len(splits.get(name, ()))]
+    return union(*parts) if parts else None
 
 
 def _unknown_to(graph: HKG, some: HKG) -> HKG:

@@ -1,9 +1,9 @@
 """Fused CPU kernels of graph encoders, losses and ranking, each with a plain PyTorch reference.
 
 Order: exponential, jit, affinity, attention_tables, ragged_checks, threads, buffers, compositions,
-edges, member_index, dispatch, matrices, sparse_rows, softmax, divided_softmax, reference,
-added_scores, edge_attention, basis, blocks, compose, members, cross_entropy, dropout,
-ragged_attention, rivals.
+edges, member_index, neighbours, dispatch, matrices, sparse_rows, softmax, divided_softmax,
+reference, added_scores, edge_attention, basis, blocks, compose, listening, members, cross_entropy,
+dropout, ragged_attention, rivals.
 """
 
 from hyperfact.kernels.affinity import column_affinity
@@ -16,6 +16,7 @@ from hyperfact.kernels.cross_entropy import has_fast_bfloat16, softmax_cross_ent
 from hyperfact.kernels.dropout import dropout
 from hyperfact.kernels.edge_attention import attend
 from hyperfact.kernels.edges import EdgeIndex
+from hyperfact.kernels.listening import hear_others
 from hyperfact.kernels.member_index import MemberIndex, Members
 from hyperfact.kernels.members import aggregate_members
 from hyperfact.kernels.ragged_attention import ragged_attention
@@ -41,6 +42,7 @@ __all__ = [
     "count_rivals",
     "dropout",
     "has_fast_bfloat16",
+    "hear_others",
     "ragged_attention",
     "softmax_cross_entropy",
     "softmax_loss_",

@@ -5,9 +5,11 @@ Written to be read: each function materialises whatever is convenient, a row per
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
@@ -15,6 +17,7 @@ from hyperfact.kernels.attention_tables import SLOPE, AttentionTables
 from hyperfact.kernels.compositions import composition_of
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.kernels.member_index import Members
+from hyperfact.kernels.neighbours import LIMIT, Listeners, Neighbours
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets
 from hyperfact.kernels.sparse_rows import AddedScores
 
@@ -155,6 +158,37 @@ def added_scores(added: AddedScores) -> Tensor:  # (batch, candidates)
         where = owner.index_select(0, term) * candidates + place
         flat = flat.index_add(0, where[there], value[there])
     return flat.view(len(added), candidates)
+
+
+def hear_others(
+    x: Tensor, z: Tensor, p: Tensor, *, around: Neighbours, listeners: Listeners
+) -> Tensor:  # (listeners, dim)
+    """See `listening.hear_others`; a row for each listener and fact exists."""
+    m, sizes = around.members, np.diff(around.at)
+    node, question = listeners.node, listeners.question
+    who = np.repeat(np.arange(len(node)), sizes[node])
+    begins = np.repeat(around.at[node] - np.cumsum(sizes[node]) + sizes[node], sizes[node])
+    own = around.member[begins + np.arange(len(who))]
+    kept = around.keep[around.fact[own]]
+    who, own = who[kept], own[kept]
+    fact = around.fact[own]
+
+    def ids(column: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(column.astype(np.int64)).to(x.device)
+
+    messages = z.index_select(0, ids(m.relation[fact]))  # (heard, dim)
+    for slot in range(around.widest):
+        member = np.minimum(m.offsets[fact] + slot, len(m.node) - 1)
+        other = (slot < np.diff(m.offsets)[fact]) & (member != own)
+        asked = question[who]
+        row = listeners.place[np.maximum(asked, 0), m.node[member]] if len(listeners.place) else -1
+        seen = (asked >= 0) & (row >= 0) & (row < len(x))
+        row = np.where(seen, row, m.node[member])
+        factor = x.index_select(0, ids(row)) + p.index_select(0, ids(m.role[member]))
+        there = torch.from_numpy(other).to(x.device)[:, None]
+        messages = messages * torch.where(there, factor, torch.ones_like(factor))
+        messages = messages.clamp(-LIMIT, LIMIT)
+    return x.new_zeros(len(node), x.shape[1]).index_add(0, ids(who), messages)
 
 
 def softmax_loss(logits: Tensor, targets: Targets, options: SoftmaxOptions) -> Tensor:  # (batch,)

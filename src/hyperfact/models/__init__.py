@@ -1,5 +1,5 @@
 """Encoders, decoders, who stands for a stranger, and the model that joins them.
 
-Order: family, model_card, noise, shard, graph_pass, unseen, numbers, evidence, representations,
-decoders, encoders, transeq, newcomers, introduction, ensemble.
+Order: family, model_card, noise, shard, graph_pass, unseen, numbers, evidence, hypergraph,
+representations, decoders, encoders, transeq, newcomers, introduction, ensemble.
 """

@@ -148,7 +148,7 @@ class Members(Encoder):
 
     def encode(self, step: GraphPass) -> Joint:
         """Each member sees what its own graph keeps."""
-        sizes = [len(model.encoded) for model in self.models]
+        sizes = [model.num_items for model in self.models]
         keep = [None] * len(sizes) if step.keep is None else torch.split(step.keep, sizes)
         return Joint.join([m.encode(keep=k) for m, k in zip(self.models, keep, strict=True)])
 
@@ -170,7 +170,7 @@ class Ensemble(TransEQ):
     def __init__(self, models: Sequence[TransEQ], weights: Tensor, temperatures: Tensor) -> None:
         nn.Module.__init__(self)
         self.encoded, self.precision = models[0].encoded, "float32"
-        self.unseen = self.numbers = self.evidence = None  # the members have their own
+        self.unseen = self.numbers = self.evidence = self.facts = None  # the members have their own
         self.shard = None
         self.members, self.encoder = tuple(models), Members(models)
         counted = [model.evidence for model in models]

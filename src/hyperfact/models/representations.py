@@ -8,11 +8,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperfact.graph.batches import FactBatch
+from hyperfact.models.hypergraph import Hypergraph
 from hyperfact.models.numbers import Numbers
 from hyperfact.models.shard import Shard
 from hyperfact.models.unseen import StandIns
 
-_STAND_INS, _NUMBERS = "stand_ins.", "numbers."
+_STAND_INS, _NUMBERS, _FACTS = "stand_ins.", "numbers.", "facts."
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Representations:
     relations: Tensor  # (relations, dim)
     stand_ins: StandIns | None = None  # where an entity may be unseen
     numbers: Numbers | None = None  # where the decoder reads them
+    facts: Hypergraph | None = None  # where the decoder reads them
     ids: Tensor | None = None  # (entities,) whose rows these are; None: of all, in order
 
     @property
@@ -66,7 +68,7 @@ class Representations:
         if stand_ins is not None:
             stand_ins = replace(stand_ins, unseen=stand_ins.unseen.index_select(0, who))
         rows = torch.cat([table, shard.fetch(table, ids, count)])
-        z = Representations(rows, self.relations, stand_ins, self.numbers, who)
+        z = Representations(rows, self.relations, stand_ins, self.numbers, ids=who)
         return z, replace(facts, entities=entities), tuple(others)
 
     def rows(self, order: Tensor) -> "Representations":
@@ -75,7 +77,8 @@ class Representations:
         if stand_ins is not None:
             stand_ins = replace(stand_ins, unseen=stand_ins.unseen[order])
         numbers = None if self.numbers is None else self.numbers.rows(order)
-        return Representations(self.entities[order], self.relations, stand_ins, numbers)
+        facts = None if self.facts is None else self.facts.rows(order)
+        return Representations(self.entities[order], self.relations, stand_ins, numbers, facts)
 
     def with_means(self) -> "Representations":
         """The same, with one more row in each table: the mean of all others."""
@@ -83,24 +86,29 @@ class Representations:
         entities, relations = (torch.cat([t, t.mean(dim=0, keepdim=True)]) for t in tables)
         stand_ins = None if self.stand_ins is None else self.stand_ins.with_mean()
         numbers = None if self.numbers is None else self.numbers.with_mean()
-        return Representations(entities, relations, stand_ins, numbers)
+        facts = None if self.facts is None else self.facts.with_node()
+        return Representations(entities, relations, stand_ins, numbers, facts)
 
     def tensors(self) -> dict[str, Tensor]:
         """All that it is made of, by name."""
         found = {"entities": self.entities, "relations": self.relations}
-        for prefix, part in ((_STAND_INS, self.stand_ins), (_NUMBERS, self.numbers)):
+        parts = ((_STAND_INS, self.stand_ins), (_NUMBERS, self.numbers), (_FACTS, self.facts))
+        for prefix, part in parts:
             found |= {} if part is None else {prefix + n: t for n, t in vars(part).items()}
         return found
 
     @classmethod
     def of(cls, tensors: Mapping[str, Tensor]) -> "Representations":
         """From what `tensors` gave."""
-        stand_ins, numbers = (_under(prefix, tensors) for prefix in (_STAND_INS, _NUMBERS))
+        stand_ins, numbers, facts = (
+            _under(prefix, tensors) for prefix in (_STAND_INS, _NUMBERS, _FACTS)
+        )
         return cls(
             tensors["entities"],
             tensors["relations"],
             StandIns(**stand_ins) if stand_ins else None,
             Numbers(**numbers) if numbers else None,
+            Hypergraph(**facts) if facts else None,
         )
 
 

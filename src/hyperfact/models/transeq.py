@@ -24,6 +24,7 @@ from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
 from hyperfact.models.encoders.encoder import Encoder
 from hyperfact.models.evidence import Evidence
 from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.hypergraph import Hypergraph
 from hyperfact.models.numbers import Numbers
 from hyperfact.models.representations import Representations
 from hyperfact.models.shard import Shard
@@ -53,6 +54,7 @@ class TransEQ(nn.Module):
             which have only ever been negatives.
         numbers: Which entities are numbers, if the decoder reads them as such.
         evidence: Counts that are added to every score; None: the decoder alone.
+        facts: What the decoder reads beside vectors, if it does.
     """
 
     def __init__(
@@ -65,10 +67,11 @@ class TransEQ(nn.Module):
         unseen: Unseen | None = None,
         numbers: Numbers | None = None,
         evidence: Evidence | None = None,
+        facts: Hypergraph | None = None,
     ) -> None:
         super().__init__()
         self.encoded, self.precision = graph, precision
-        self.unseen, self.numbers = unseen, numbers
+        self.unseen, self.numbers, self.facts = unseen, numbers, facts
         self.encoder, self.decoder, self.evidence = encoder, decoder, evidence
         self.shard: Shard | None = None  # of which the encoder's tables hold the rows
         self.to(torch.float64 if precision == "float64" else torch.float32)
@@ -97,9 +100,10 @@ class TransEQ(nn.Module):
         """Vectors of entities and relations; mediators have served and are gone.
 
         Args:
-            keep: Which edges or facts exist; None: all.  # (items,) bool
+            keep: Which items exist, as `keep_without` has them; None: all.  # (items,) bool
             generator: Source of what a step of training draws; None: nothing is drawn.
         """
+        keep, facts = self._parts(keep)
         coordinates = self.decoder.coordinates(generator)
         if coordinates is not None:
             coordinates = coordinates.to(self.device)
@@ -109,11 +113,18 @@ class TransEQ(nn.Module):
             z: Representations = self.encoder(step)
         z = self._own_rows(z)
         if self.unseen is None:
-            return replace(z, numbers=self.numbers)
+            return replace(z, numbers=self.numbers, facts=facts)
         entities, stand_ins = self.unseen.introduce(
             z.entities, training=self.training, shard=self.shard
         )
-        return Representations(entities, z.relations, stand_ins, self.numbers)
+        return Representations(entities, z.relations, stand_ins, self.numbers, facts)
+
+    def _parts(self, keep: Tensor | None) -> tuple[Tensor | None, Hypergraph | None]:
+        """What the encoder keeps of its graph, and the facts that the decoder still reads."""
+        if self.facts is None or keep is None:
+            return keep, self.facts
+        of_graph, of_facts = torch.split(keep, [len(self.encoded), len(self.facts)])
+        return of_graph, self.facts.kept(of_facts)
 
     def divide(self, shard: Shard) -> None:
         """Keep of the large tables the rows of a shard; the others have the rest."""
@@ -255,8 +266,21 @@ class TransEQ(nn.Module):
         return form._replace(added=self.evidence.added(facts, slots, answers=answers))
 
     def keep_without(self, facts: Array) -> Tensor:  # (items,) bool
-        """What the encoder still sees when these facts are not known; shared edges stay."""
-        return self.encoder.keep_without(self.encoded, facts)
+        """What is still seen when these facts are not known; shared edges stay.
+
+        Items of the encoder's graph, then facts where the decoder reads them.
+        """
+        keep = self.encoder.keep_without(self.encoded, facts)
+        if self.facts is None:
+            return keep
+        of_facts = torch.ones(len(self.facts), dtype=torch.bool)
+        of_facts[torch.from_numpy(facts)] = False
+        return torch.cat([keep, of_facts])
+
+    @property
+    def num_items(self) -> int:
+        """What `keep_without` speaks of."""
+        return len(self.encoded) + (0 if self.facts is None else len(self.facts))
 
     def mediators(self) -> Mediators | None:
         """The mediators of the graph; None where there are none, or none with vectors."""

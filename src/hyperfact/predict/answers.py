@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, overload
 
 from hyperfact.errors import UnknownNameError, UserError
-from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.frames import make_frame
 from hyperfact.graph.labels import Labels
+from hyperfact.graph.quantities import Quantity
 from hyperfact.graph.ragged import Array
 from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, label_of, write_any
 
 Known = Literal["mark", "remove", "hide", "only"]
+LEVEL = 0.8  # share of true numbers that intervals of estimates should hold
 _SHAPES = {
     "new": "training saw no fact with this relation and these attributes; this is a guess",
     "partial": "this run never saw questions that leave qualifiers out, so this is a guess; train "
@@ -63,6 +65,31 @@ class Answer:
         }
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """A number, what it may be as well, and what training facts have in this role."""
+
+    value: Quantity
+    low: Quantity
+    high: Quantity
+    interval: tuple[Quantity, Quantity] | None = None  # None: no validation fact says how wide
+    near: tuple[Fact, ...] = ()  # training facts that share most with the question
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        value, interval = self.value, self.interval
+        return {
+            "value": value.value,
+            "unit": "year" if value.is_date else value.unit,
+            "text": value.text,
+            "level": LEVEL,
+            "interval": None if interval is None else [end.value for end in interval],
+            "interval_text": None if interval is None else [end.text for end in interval],
+            "training": [self.low.value, self.high.value],
+            "near": [str(fact) for fact in self.near],
+        }
+
+
 @dataclass(frozen=True, eq=False)
 class Answers(Sequence[Answer]):
     """The best answers of one question, as columns; a row is made when it is looked at."""
@@ -79,6 +106,7 @@ class Answers(Sequence[Answer]):
     calibrated: bool  # whether a temperature was fitted on validation facts
     shape: Literal["seen", "partial", "new"]  # what training saw of such questions
     seen_role: bool  # whether training facts show anybody in the asked role, where that is asked
+    estimate: Estimate | None = None  # where numbers stand in the asked role
 
     @property
     def question(self) -> AnyQuestion:
@@ -141,6 +169,7 @@ class Answers(Sequence[Answer]):
             "calibrated": self.calibrated,
             "seen_shape": self.seen_shape,
             "seen_role": self.seen_role,
+            "estimate": None if self.estimate is None else self.estimate.as_dict(),
             "answers": [answer.as_dict() for answer in self],
         }
 

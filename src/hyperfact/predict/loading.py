@@ -25,6 +25,7 @@ from hyperfact.runs.artifacts import (
 from hyperfact.runs.build import (
     build_decoder,
     evidence_of,
+    facts_of,
     load_data,
     numbers_of,
     precision_of,
@@ -88,7 +89,7 @@ def _scorer(stored: Stored, config: ExperimentConfig, splits: Splits) -> Scorer:
     entities, relations, stand_ins = (*(tensors[VECTORS + n] for n in _TABLES), None)
     if unseen is not None:
         entities, stand_ins = unseen.introduce(entities, training=False)
-    z = Representations(entities, relations, stand_ins, numbers)
+    z = Representations(entities, relations, stand_ins, numbers, facts_of(config, train))
     generator = torch.Generator().manual_seed(0)
     decoder = build_decoder(config, len(stored.entities), generator)
     evidence = evidence_of(config, train)

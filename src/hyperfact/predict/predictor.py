@@ -1,6 +1,7 @@
 """Predictor: a trained run that answers questions."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -9,10 +10,10 @@ from hyperfact.data.label_files import read_labels
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.labels import Kind
 from hyperfact.graph.number_roles import NumberRoles
-from hyperfact.predict.answers import Answers, Known, Request
+from hyperfact.predict.answers import Answers, Estimate, Known, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.candidates import FilteredRanking, ListRanking, Place, rank, scores_of
-from hyperfact.predict.estimates import Estimate, estimate
+from hyperfact.predict.estimates import Estimator
 from hyperfact.predict.fitting import METHOD, fit_kind, kind_of
 from hyperfact.predict.fitting import Kind as Fitted
 from hyperfact.predict.loading import load_run
@@ -25,8 +26,6 @@ from hyperfact.predict.questions import (
 )
 from hyperfact.predict.scoring import Scorer
 from hyperfact.predict.standing import Standing
-from hyperfact.runs.build import number_roles_of
-from hyperfact.runs.ensemble_members import is_ensemble
 from hyperfact.runs.run import Run, representations
 
 _CELLS = 2**24  # scores that exist at once: 64 MB in float32
@@ -99,7 +98,7 @@ class Predictor(Standing):
             kept = {} if cache is None else cache.calibration(METHOD)
             if kind not in kept or not (kept[kind] is None or Calibration.is_one(kept[kind])):
                 valid = self.splits.valid if self.config.data.train_on == "train" else None
-                scorer, known = self._trained.scorer, self._trained.knowledge
+                scorer, known = self._base.scorer, self._base.knowledge
                 found = None if not valid else fit_kind(kind, scorer, known, valid)
                 kept[kind] = None if found is None else found.as_dict()
                 if cache is not None:
@@ -187,19 +186,30 @@ class Predictor(Standing):
         ids = [question.ids for question in questions]
         scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
         fitted = self.calibration_of(ids[0])
-        return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
+        found = rank(questions, scores, self.knowledge, request=request, fitted=fitted)
+        return [replace(one, estimate=self.estimate(one.asked)) for one in found]
 
     def estimate(self, question: QuestionLike) -> Estimate | None:
-        """The number in the blank, where numbers stand there and the model reads them as such."""
-        numbers = self._numbers
+        """The number in the blank, where numbers stand there."""
+        numbers, scorer = self._numbers, self.scorer
         if numbers is None:
             return None
-        return estimate(self.resolve(question).ids, self.scorer, numbers, self.entities)
+        if self._estimator is None or self._estimator.scorer is not scorer:
+            valid = self.splits.valid if self.config.data.train_on == "train" else None
+            train = self._trained.knowledge.train
+            self._estimator = Estimator(scorer, train, valid or None, numbers)
+        return self._estimator.answer(self.resolve(question).ids)
+
+    _estimator: Estimator | None = None  # of the facts of now
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Whether the model takes numbers for what they are, not for names."""
+        return self.scorer.z.numbers is not None
 
     @cached_property
     def _numbers(self) -> NumberRoles | None:
-        config, train = self.config, self._trained.knowledge.train
-        return None if is_ensemble(config) else number_roles_of(config, train)
+        return NumberRoles.of(self._trained.knowledge.train) or None
 
     def place(self, question: QuestionLike, answer: str) -> Place:
         """Where one answer stands under the protocol of `evaluate`: everybody is a candidate."""

@@ -8,7 +8,7 @@ from typing import Self
 from hyperfact.config import ExperimentConfig
 from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.hkg import Splits
-from hyperfact.graph.joining import Joined
+from hyperfact.graph.joining import SUPPORT, Joined
 from hyperfact.graph.labels import Labels
 from hyperfact.models.transeq import TransEQ
 from hyperfact.predict.additions import Addition, FactLike, addition_of, read_facts
@@ -46,7 +46,11 @@ class Standing:
         make = self._model if model is None else lambda: model
         configs = (config,) if loaded is None else loaded.configs
         self._trained = Ground(splits, knowledge, scorer, configs, make)
-        self._ground, self._added = self._trained, frozenset[Fact]()
+        self._support = frozenset(splits.get(SUPPORT, ()))
+        self._base = self._trained
+        if self._support:
+            self._base = self._trained.with_facts(self._joined([]))
+        self._ground, self._added = self._base, frozenset[Fact]()
 
     @property
     def splits(self) -> Splits:
@@ -114,8 +118,11 @@ class Standing:
             UserError: Something is wrong with one of them; then nothing has changed.
         """
         given = set(read_facts(facts, self.splits))
-        joined = self._trained.joined_with([*self._added, *given])
-        now, new = frozenset(joined.added), joined.entities[len(self._trained.splits.entities) :]
+        joined = self._joined([*self._added, *given])
+        now, new = (
+            frozenset(joined.added) - self._support,
+            joined.entities[len(self._trained.splits.entities) :],
+        )
         addition = addition_of(now - self._added, len(given), new, self.entities)
         self._stand_on(joined, now)
         return addition
@@ -128,7 +135,7 @@ class Standing:
         """
         gone = self._added if facts is None else self._added & set(read_facts(facts, self.splits))
         now = self._added - gone
-        self._stand_on(self._trained.joined_with([*now]), now)
+        self._stand_on(self._joined(now), now)
         return len(gone)
 
     def given(self, facts: FactLike | Iterable[FactLike]) -> Self:
@@ -137,9 +144,13 @@ class Standing:
         other.add(facts)
         return other
 
+    def _joined(self, facts: Iterable[Fact]) -> Joined:
+        """What training had, the support facts of the dataset, and these."""
+        return self._trained.joined_with([*self._support, *facts])
+
     def _stand_on(self, joined: Joined, added: frozenset[Fact]) -> None:
         """Answer from these facts from now on."""
         if added == self._added:
             return
-        ground = self._trained.with_facts(joined) if added else self._trained
+        ground = self._trained.with_facts(joined) if added else self._base
         self._ground, self._added = ground, added

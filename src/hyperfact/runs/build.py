@@ -1,8 +1,7 @@
-"""From a configuration to its parts: data, graph, model, training."""
+"""From a configuration to its parts: data, graph, model."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -18,7 +17,7 @@ from hyperfact.config import (
 )
 from hyperfact.data import load
 from hyperfact.errors import ConfigError, DataError
-from hyperfact.evaluation import Background, Limits, Policy, evaluate
+from hyperfact.evaluation import Limits, Policy
 from hyperfact.graph.hkg import HKG, Splits, union
 from hyperfact.graph.joining import ADDED
 from hyperfact.graph.kg import KG
@@ -27,16 +26,12 @@ from hyperfact.kernels.cross_entropy import has_fast_bfloat16
 from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.encoders.encoder import EncoderSettings
 from hyperfact.models.evidence import Evidence
+from hyperfact.models.hypergraph import Hypergraph
 from hyperfact.models.numbers import Numbers
 from hyperfact.models.transeq import Precision, TransEQ
 from hyperfact.models.unseen import Unseen
 from hyperfact.runs.device import device_of
 from hyperfact.runs.extensions import TABLES
-from hyperfact.system.memory import keep_freed_memory
-from hyperfact.training.distributed import team
-from hyperfact.training.events import Event, Hold
-from hyperfact.training.objectives import make_objective
-from hyperfact.training.trainer import Trainer
 from hyperfact.transforms import TRANSFORMS, transform
 
 #: How validation facts are ranked where an epoch or a setting is chosen by them.
@@ -52,6 +47,7 @@ def resolve(config: ExperimentConfig) -> ExperimentConfig:
         parts[kind] = type(section)(name=section.name, **settings.model_dump())
     _refuse_transformation(config)
     decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
+    _refuse_nameless(config)
     if config.objective.negatives is None:
         objective = config.objective.model_copy(update={"negatives": decoder.negatives})
         refuse_unused(objective, objective.model_dump(), "objective.")
@@ -74,6 +70,17 @@ def _refuse_transformation(config: ExperimentConfig) -> None:
             raise ConfigError(
                 f"the setting 'graph.{key}' is unused: the encoder {name!r} reads facts, no KG"
             )
+
+
+def _refuse_nameless(config: ExperimentConfig) -> None:
+    """Entities that all have one vector are told apart by the facts around them, or not at all."""
+    encoder, decoder = (member(t, k, getattr(config, k).name) for k, t in TABLES.items())
+    if not encoder.tells_apart and not decoder.reads_facts:
+        able = ", ".join(name for name, kind in TABLES["decoder"].items() if kind.reads_facts)
+        raise ConfigError(
+            f"the encoder {config.encoder.name!r} gives all entities one vector; it needs a "
+            f"decoder that reads the facts themselves ({able})"
+        )
 
 
 def component_settings(config: ExperimentConfig) -> Mapping[str, type[Section]]:
@@ -160,6 +167,7 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
         unseen=unseen_of(config, train),
         numbers=numbers_of(config, train),
         evidence=evidence_of(config, train),
+        facts=facts_of(config, train),
     ).to(device)
 
 
@@ -212,6 +220,12 @@ def evidence_of(config: ExperimentConfig, train: HKG) -> Evidence | None:
     return Evidence(train, config.evidence) if config.evidence.order else None
 
 
+def facts_of(config: ExperimentConfig, train: HKG) -> Hypergraph | None:
+    """The training facts, where the decoder reads them."""
+    decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
+    return Hypergraph.of(train) if decoder.reads_facts else None
+
+
 def precision_of(config: ExperimentConfig) -> Precision:
     """The precision that `auto` means on this machine."""
     wanted = config.training.precision
@@ -235,77 +249,3 @@ def policy_of(config: ExperimentConfig, split: str = "test") -> Policy:
 def limits_of(config: ExperimentConfig) -> Limits:
     """How much the configuration lets be scored at once."""
     return Limits(config.evaluation.batch_size, config.evaluation.chunk)
-
-
-@dataclass(frozen=True)
-class Setup:
-    """All parts of a run, before its first step."""
-
-    config: ExperimentConfig
-    splits: Splits
-    train: HKG  # the facts to learn from
-    valid: HKG | None  # the facts to choose by
-    known: Background
-    trainer: Trainer
-
-    @property
-    def model(self) -> TransEQ:
-        """What is trained."""
-        return self.trainer.model
-
-    def events(self, hold: Hold = nullcontext) -> Iterator[Event]:
-        """Train from where the state is, choosing by validation MRR."""
-        valid = self.valid
-        validate = None if valid is None else lambda: self.mrr(valid, CHOICE)
-        return self.trainer.run(validate=validate, hold=hold)
-
-    def mrr(self, facts: HKG, policy: Policy) -> float:
-        """Of these facts with the weights of now, of the slots that the decoder can fill."""
-        limits, decoder = limits_of(self.config), self.model.decoder
-        if policy.slots == "all" and not decoder.fills_values(decoder.settings):
-            policy = replace(policy, slots="so")
-        return evaluate(self.model, facts, self.known, policy=policy, limits=limits).metrics.mrr
-
-
-def refuse_undividable(config: ExperimentConfig, entities: int, shards: int) -> None:
-    """Say what several processes cannot do together.
-
-    Raises:
-        ConfigError: By the name of the setting.
-    """
-    objective = config.objective
-    decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
-    if objective.share < 1.0:
-        raise ConfigError("objective.share below 1 is for one process")
-    if objective.joint and not objective.negatives:
-        raise ConfigError("objective.joint with every entity as a candidate is for one process")
-    if config.evidence.order:
-        raise ConfigError("evidence.order counts facts for one process")
-    if decoder.reads_numbers(settings_of(TABLES["decoder"], "decoder", config.decoder)):
-        raise ConfigError("decoder.numbers is for one process")
-    if shards > entities:
-        raise ConfigError(f"{shards} processes cannot divide {entities} entities")
-
-
-def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
-    """The parts of a run: facts, their graph in a new model, and its training."""
-    keep_freed_memory()
-    train = training_facts(config, splits)
-    generator = torch.Generator().manual_seed(config.training.seed)
-    model = build(config, train, generator)
-    together = team()
-    if together is not None:
-        refuse_undividable(config, len(train.entities), together.shard.size)
-        model.divide(together.shard)
-    values = model.decoder.fills_values(model.decoder.settings)
-    numbers = number_roles_of(config, train)
-    trainer = Trainer(
-        model,
-        make_objective(train, config.objective, values=values, numbers=numbers),
-        training=config.training,
-        optimizer=config.optimizer,
-        hide_targets=config.graph.hide_targets,
-        generator=generator,
-    )
-    valid, known = validation_facts(config, splits), Background.of(splits, train, numbers)
-    return Setup(config, splits, train, valid, known, trainer)

@@ -13,10 +13,11 @@ from hyperfact.data.label_files import label_lines
 from hyperfact.errors import CheckpointError, UserError
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs import artifacts
-from hyperfact.runs.build import Setup, load_data, meanings, resolve, set_up
+from hyperfact.runs.build import load_data, meanings, resolve
 from hyperfact.runs.provenance import deciding, refuse_other
 from hyperfact.runs.record import Directory, Record, noting_failure
 from hyperfact.runs.run import Run, evaluate_split, open_run
+from hyperfact.runs.setup import Setup, set_up
 from hyperfact.runs.sizes import refuse_impossible
 from hyperfact.system.lock import RunLock
 from hyperfact.system.memory import machine_memory

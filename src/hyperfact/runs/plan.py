@@ -15,16 +15,9 @@ from safetensors.torch import save as bytes_of
 from hyperfact.config import ExperimentConfig
 from hyperfact.evaluation import evaluate
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.runs.build import (
-    Setup,
-    encoder_graph,
-    limits_of,
-    policy_of,
-    resolve,
-    set_up,
-    training_facts,
-)
+from hyperfact.runs.build import encoder_graph, limits_of, policy_of, resolve, training_facts
 from hyperfact.runs.run import representations
+from hyperfact.runs.setup import Setup, set_up
 from hyperfact.runs.sizes import GraphSize, estimate_memory, refuse_too_large
 from hyperfact.system.memory import peak_memory
 from hyperfact.training.averaging import snapshot

@@ -14,9 +14,9 @@ import torch
 from hyperfact.errors import CheckpointError, HyperfactError, NumericalError
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs import artifacts
-from hyperfact.runs.build import Setup
 from hyperfact.runs.provenance import passport, refuse_other
 from hyperfact.runs.run import Run, save
+from hyperfact.runs.setup import Setup
 from hyperfact.system.clock import seconds
 from hyperfact.training.checkpoints import Checkpoint, Checkpoints, Schedule
 from hyperfact.training.distributed import team

@@ -1,7 +1,9 @@
 """A trained model with its data: rank, store in a directory, open again."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,15 @@ from hyperfact.evaluation import Background, Evaluation, Policy, asked_facts, ev
 from hyperfact.evaluation.baseline import NAME, most_frequent
 from hyperfact.evaluation.evaluator import SLOTS, rank_with, scorer_of, shared_limits
 from hyperfact.evaluation.number_errors import NumberErrors, number_errors
+from hyperfact.evaluation.number_guesses import NumberGuesses
 from hyperfact.evaluation.policy import Given
+from hyperfact.evaluation.ranking import Scorer
+from hyperfact.graph.batches import FactBatch
+from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.graph.joining import join, with_added
+from hyperfact.graph.joining import join, support_of, with_added
+from hyperfact.graph.number_roles import NumberRoles
+from hyperfact.models.decoders.decoder import Decoder
 from hyperfact.models.ensemble import Ensemble, Pool
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
@@ -32,6 +40,7 @@ from hyperfact.runs.build import (
 from hyperfact.runs.enlarge import enlarged
 from hyperfact.runs.ensemble_members import configs_of, is_ensemble, members_of, weights_of
 from hyperfact.runs.extensions import note_extensions, refuse_missing
+from hyperfact.runs.inductive import supported
 from hyperfact.runs.provenance import versions
 from hyperfact.training.events import Epoch
 
@@ -50,6 +59,7 @@ class Run:
     results: dict[str, Evaluation] = field(default_factory=dict)  # by split
     best_epoch: int = 0
     seconds: float = 0.0
+    configs: tuple[ExperimentConfig, ...] = ()  # of the members of an ensemble; empty: its own
 
     def __repr__(self) -> str:
         """In a line: of what, which model, how good."""
@@ -94,11 +104,13 @@ def evaluate_split(
     facts = asked_facts(run.splits, split)
     known = known or background_of(run)
     policy, alone_limits = policy or policy_of(run.config, split), limits_of(run.config)
-    limits = shared_limits(run.model, alone_limits)
-    with evaluating(run.model):
-        score = scorer_of(run.model, run.model.encode())
+    model = supported(run.model, run.configs or (run.config,), run.splits)
+    limits = shared_limits(model, alone_limits)
+    with evaluating(model):
+        score = scorer_of(model, model.encode())
         found = rank_with(score, facts, known, policy=policy, limits=limits)
-        found = replace(found, numbers=_number_errors(run, facts, known, policy))
+        numbers = _number_errors(run, model, score, facts, known, policy)
+        found = replace(found, numbers=numbers, support=support_size(run.splits))
         if alone:
             return found
         beside = {}
@@ -113,19 +125,29 @@ def evaluate_split(
         return replace(found, beside=beside)
 
 
-def _number_errors(run: Run, facts: HKG, known: Background, policy: Policy) -> NumberErrors | None:
-    """Of numbers that the model estimates instead of ranking them."""
-    if known.numbers is None:
+def _number_errors(
+    run: Run, model: TransEQ, score: Scorer, facts: HKG, known: Background, policy: Policy
+) -> NumberErrors | None:
+    """Of numbers that the model estimates, or guesses by how likely it finds those of training."""
+    numbers = known.numbers or NumberRoles.of(known.training_facts)
+    if not numbers:
         return None
-    z, decoder = run.model.encode(), run.model.decoder
+    estimate = partial(NumberGuesses(known.training_facts, numbers).estimates, score)
+    if known.numbers is not None:
+        z, decoder = model.encode(), model.decoder
+        estimate = partial(_estimated, decoder, z)
     rows, slots = limits_of(run.config).batch_size, SLOTS[policy.slots]
-    return number_errors(
-        lambda facts, slots: decoder.estimate(facts, slots, z),
-        facts,
-        known.numbers,
-        rows=rows,
-        slots=slots,
-    )
+    return number_errors(estimate, facts, numbers, rows=rows, slots=slots)
+
+
+def _estimated(decoder: Decoder, z: Representations, facts: FactBatch, slots: Tensor) -> Tensor:
+    return decoder.estimate(facts, slots, z)
+
+
+def support_size(splits: Splits) -> int:
+    """How many facts beyond those of training a model is shown when it is asked."""
+    found = support_of(splits)
+    return 0 if found is None else len(found)
 
 
 def background_of(run: Run) -> Background:
@@ -231,11 +253,17 @@ def open_run(
     splits = splits if splits is not None else load_data(config)
     artifacts.check_facts(stored, splits)
     run = Run(config, splits.with_labels(stored.labels), model_of(stored, config, splits))
+    run.configs = configs_of(path, config)
     if stored.added:
-        joined = join(training_facts(config, splits), stored.added)
-        run.model = enlarged(run.model, configs_of(path, config), joined)
-        run.splits = with_added(run.splits, joined)
+        show(run, stored.added)
     return run
+
+
+def show(run: Run, facts: Iterable[Fact]) -> None:
+    """Let the model of a run hear further facts, and count them as known; no weight changes."""
+    joined = join(training_facts(run.config, run.splits), facts)
+    run.model = enlarged(run.model, run.configs or (run.config,), joined)
+    run.splits = with_added(run.splits, joined)
 
 
 def model_of(stored: artifacts.Stored, config: ExperimentConfig, splits: Splits) -> TransEQ:

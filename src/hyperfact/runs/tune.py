@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError, MissingExtraError, UserError
 from hyperfact.graph.hkg import Splits
-from hyperfact.runs.build import Setup, component_settings, resolve, set_up, validation_facts
+from hyperfact.runs.build import component_settings, resolve, validation_facts
+from hyperfact.runs.setup import Setup, set_up
 from hyperfact.system.writing import write_atomically
 from hyperfact.training.events import Epoch, Event, Hold, Watch
 

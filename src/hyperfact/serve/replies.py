@@ -98,6 +98,19 @@ class AnswerRow(TypedDict):
     known: bool
 
 
+class EstimateRow(TypedDict):
+    """A number where one is asked for, and what it may be as well."""
+
+    value: float
+    unit: str
+    text: str
+    level: float
+    interval: list[float] | None
+    interval_text: list[str] | None
+    training: list[float]
+    near: list[str]
+
+
 class AnswerList(TypedDict):
     """The answers to a question."""
 
@@ -107,6 +120,7 @@ class AnswerList(TypedDict):
     calibrated: bool
     seen_shape: bool
     seen_role: bool
+    estimate: EstimateRow | None
     answers: list[AnswerRow]
 
 

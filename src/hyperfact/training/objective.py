@@ -24,6 +24,7 @@ from hyperfact.models.decoders.decoder import ALL, LinearForm
 from hyperfact.models.representations import Representations, rows_of
 from hyperfact.models.shard import Shard
 from hyperfact.models.transeq import TransEQ
+from hyperfact.training.adversarial import self_adversarial
 
 _ROUNDS = 64  # of redrawing negatives; a query answered by nearly all entities may keep some
 
@@ -231,6 +232,8 @@ class SampledNegatives(Objective):
         scores = self.scores(model, items, z, generator)
         if model.shard is not None:
             scores = scores[model.shard.turn(len(scores))]
+        if self.settings.adversarial:
+            return self_adversarial(scores, self.settings.adversarial).sum()
         losses = torch.logsumexp(scores, dim=1) - scores[:, 0]
         if self.settings.label_smoothing:
             live = ~torch.isneginf(scores)

@@ -32,13 +32,37 @@ def test_a_local_folder_goes_before_a_known_dataset(
 
 
 def test_a_plain_name_goes_before_a_numbered_one(tmp_path: Path) -> None:
-    path = folder(tmp_path, "train.jsonl", "test.jsonl", "test_2.jsonl", "msg.jsonl", "notes.txt")
+    path = folder(tmp_path, "train.jsonl", "test.jsonl", "test_2.jsonl", "notes.txt")
     assert split_files(path)["test"].name == "test.jsonl"
-    assert read(path)[1].guesses == (f"{path}: not read: msg.jsonl, test_2.jsonl",)
+    assert read(path)[1].guesses == (f"{path}: not read: test_2.jsonl",)
     (path / "test.jsonl").unlink()
     folder(path, "test_3.jsonl")
     with pytest.raises(DataError, match=r"both test_2.jsonl and test_3.jsonl are test files"):
         load(path)
+
+
+@pytest.mark.parametrize("name", ["aux", "msg", "support", "inference"])
+def test_support_facts_are_a_split_of_their_own(tmp_path: Path, name: str) -> None:
+    path = folder(tmp_path, "train.jsonl", "test.jsonl", f"{name}.jsonl", "entities.txt")
+    assert list(load(path)) == ["train", "test", "aux"]
+    folder(path, "aux.jsonl")
+    if name != "aux":
+        with pytest.raises(DataError, match=rf"both aux.jsonl and {name}.jsonl are aux files"):
+            load(path)
+
+
+def test_a_folder_of_other_entities_is_supported_by_its_own_training_facts(tmp_path: Path) -> None:
+    for name, subject in (("fb_v1", "a"), ("fb_v1_ind", "x")):
+        path = folder(tmp_path / name, "train.jsonl", "valid.jsonl", "test.jsonl")
+        for file in path.iterdir():
+            file.write_text(LINE.replace('"a"', f'"{subject} {file.stem}"'))
+    splits, report = read(tmp_path / "fb_v1_ind")
+    assert {name: part[0].subject for name, part in splits.items()} == {
+        **{"train": "a train", "valid": "a valid"},
+        **{"test": "x test", "aux": "x train"},
+    }
+    assert report.guesses == (f"{tmp_path / 'fb_v1_ind'}: not read: valid.jsonl",)
+    assert list(load(tmp_path / "fb_v1")) == ["train", "valid", "test"]
 
 
 def test_a_relative_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,17 @@ import random
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from hyperfact.errors import ConfigError
+from hyperfact.evaluation.number_guesses import weighted_median
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.facts import Fact, Literal
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.predict import Predictor
+from hyperfact.predict.estimates import covering
 from hyperfact.runs.experiment import run
 from hyperfact.runs.run import Run, evaluate_split, open_run
 from tests.support.runs import folder, league_config, untrained
@@ -53,6 +56,69 @@ def trained() -> Path:
     return path
 
 
+@lru_cache
+def by_name() -> Path:
+    """A model that takes numbers for names."""
+    torch.set_num_threads(1)
+    path = folder() / "towns-by-name"
+    training = {"dim": 16, "epochs": 20}
+    config = league_config(encoder={"name": "compgcn"}, optimizer={"lr": 0.02}, training=training)
+    run(config, splits=towns(), out=path)
+    return path
+
+
+def test_any_run_answers_with_a_number_an_interval_and_facts_like_it() -> None:
+    predictor = Predictor.load(by_name(), splits=towns())
+    assert not predictor.reads_numbers
+    train = towns().train
+    town = next(f for f in towns().valid if f.relation == "area")
+    found = predictor.estimate(f"{town.subject} | area | ?")
+    assert found is not None
+    assert found.value.unit == "km2"
+    assert found.low.value <= found.value.value <= found.high.value
+    assert found.interval is not None
+    low, high = found.interval
+    assert low.value <= found.value.value <= high.value
+    assert 1 <= len(found.near) <= 3
+    assert all(fact in {*train} and fact.relation == "area" for fact in found.near)
+    told = found.as_dict()
+    assert told["interval"] == [low.value, high.value]
+    assert told["level"] == 0.8
+    assert predictor.estimate("? | in | country 1") is None
+    asked = predictor.ask(f"{town.subject} | area | ?").as_dict()
+    assert asked["estimate"] == told
+    assert predictor.ask("? | in | country 1").as_dict()["estimate"] is None
+    since = predictor.estimate("town 1 | in | country 1 | since = ?")
+    assert since is not None
+    assert since.value.is_date
+    assert since.near[0].object == "country 1"  # it shares most with the question
+
+
+def test_intervals_hold_as_many_true_numbers_as_they_say() -> None:
+    errors = np.random.default_rng(0).exponential(size=9000)
+    width = covering(errors[:4000])
+    assert width is not None
+    assert abs(float((errors[4000:] <= width).mean()) - 0.8) < 0.02
+    assert covering(errors[:3]) is None  # of so few none is known to be the widest of five
+    assert covering(errors[:4]) == errors[:4].max()
+
+
+def test_the_middle_of_a_mass_is_no_mean() -> None:
+    rising = np.array([0.0, 0.1, 0.2, 1.0])
+    assert weighted_median(rising, np.array([1.0, 8.0, 1.0, 1.0])) == pytest.approx(0.1, abs=0.02)
+    assert weighted_median(rising[:1], np.array([2.0])) == 0.0
+    assert weighted_median(rising, np.array([0.0, 0.0, 0.0, 1.0])) == pytest.approx(1.0, abs=0.01)
+
+
+def test_numbers_that_are_ranked_as_names_have_errors_too() -> None:
+    found = evaluate_split(open_run(by_name(), splits=towns()), "test")
+    assert found.numbers is not None
+    asked = [f for f in towns().test if f.relation == "area" or f.qualifiers]
+    assert found.numbers.queries == len(asked)
+    assert found.numbers.mae <= found.numbers.rmse
+    assert len(found.ranks) > found.numbers.queries  # they are ranked all the same
+
+
 def opened() -> Run:
     return open_run(trained(), splits=towns())
 
@@ -68,11 +134,11 @@ def test_numbers_are_judged_beside_the_ranks() -> None:
     assert found.as_dict()["numbers"]["rmse"] == found.numbers.rmse
 
 
-def test_without_numbers_nothing_is_estimated() -> None:
+def test_a_decoder_that_may_not_read_numbers_ranks_them() -> None:
     sections = {**SECTIONS, "decoder": {**SECTIONS["decoder"], "numbers": False}}
     found = evaluate_split(untrained(towns(), **sections), "test", alone=True)
-    assert found.numbers is None
-    assert "numbers" not in found.as_dict()
+    assert found.numbers is not None
+    assert found.as_dict()["numbers"]["queries"] == found.numbers.queries
     assert len(found.ranks) == int(towns()["test"].arity.sum())
 
 

@@ -29,6 +29,8 @@ AWAITED = {
     "fb_auto_rae",
     "hn_yg_hynt",
     "jf17k_paper",
+    "jf_ind_hcnet",
+    "wd20k100v1_hcnet",
     "wd50k_100_hytransformer",
     "wd50k_100_stare_transformer",
     "wd50k_evidence",

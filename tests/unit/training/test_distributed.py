@@ -15,8 +15,9 @@ from hyperfact.kernels.dropout import dropout
 from hyperfact.kernels.softmax import Part, SoftmaxOptions, Targets, softmax_loss_
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.shard import Shard
-from hyperfact.runs.build import CHOICE, set_up
+from hyperfact.runs.build import CHOICE
 from hyperfact.runs.experiment import resume, run
+from hyperfact.runs.setup import set_up
 from hyperfact.training.checkpoints import Checkpoints
 from hyperfact.training.distributed import check_size, joined
 from hyperfact.training.events import Event, Report

@@ -21,6 +21,7 @@ from hyperfact.kernels.softmax import SoftmaxOptions, Targets
 from hyperfact.models.decoders.decoder import LinearForm, put
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
+from hyperfact.training.adversarial import self_adversarial
 from hyperfact.training.joint import JointSoftmax
 from hyperfact.training.objective import AllEntities, SampledNegatives, sampled
 from hyperfact.training.objectives import make_objective
@@ -359,3 +360,38 @@ def test_joint_has_gradients_also_where_no_negative_may_be_used() -> None:
 def test_joint_refuses_what_it_would_ignore(setting: str) -> None:
     with pytest.raises(ConfigError, match=rf"objective\.{setting}.* joint = false"):
         ExperimentConfig.from_dict({"objective": {"joint": True, setting: 0.5}})
+
+
+def test_self_adversarial_negatives_are_their_formula() -> None:
+    scores = torch.tensor([[1.0, 2.0, -1.0], [0.5, -math.inf, 0.3], [0.2, -math.inf, -math.inf]])
+    scores = scores.double().requires_grad_()
+    found = self_adversarial(scores, 0.5)
+
+    def sigmoid(x: float) -> float:
+        return 1 / (1 + math.exp(-x))
+
+    heavy, light = math.exp(1.0), math.exp(-0.5)  # of factor 0.5 and scores 2 and -1
+    wrong = heavy * math.log(sigmoid(-2.0)) + light * math.log(sigmoid(1.0))
+    expected = [-math.log(sigmoid(1.0)) - wrong / (heavy + light)]
+    expected.append(-math.log(sigmoid(0.5)) - math.log(sigmoid(-0.3)))
+    expected.append(-math.log(sigmoid(0.2)))
+    assert found.tolist() == pytest.approx(expected)
+    torch.autograd.backward(found.sum())
+    assert scores.grad is not None
+    assert scores.grad.isfinite().all()
+    assert scores.grad[0, 1] == pytest.approx(sigmoid(2.0) * heavy / (heavy + light))  # w is fixed
+
+
+def test_a_training_with_self_adversarial_negatives_goes_down() -> None:
+    model, graph = model_of(toy(), precision="float64"), toy()
+    objective = SampledNegatives(graph, ObjectiveConfig(negatives=4, adversarial=0.5))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    losses = []
+    for _ in range(25):
+        optimizer.zero_grad()
+        generator = torch.Generator().manual_seed(0)
+        loss = objective.loss(model, np.arange(len(objective)), model.encode(), generator)
+        torch.autograd.backward(loss)
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.5 * losses[0]

@@ -81,6 +81,7 @@ class Decoder(nn.Module, ABC):
     negatives: ClassVar[int] = 0  # candidates of a training query by default; 0: all entities
     takes_means: ClassVar[bool] = True  # whether a mean of vectors is a fair candidate
     is_ordered: ClassVar[bool] = False  # whether scores depend on the order of qualifiers
+    reads_facts: ClassVar[bool] = False  # whether scores depend on the facts of the graph too
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Encoders: from the transformed graph, or from facts, to vectors of entities and relations.
 
-Order: encoder, batch_norm, graph_view, lookup, mediators, layers, relation_graph, compgcn, hearing,
-gmpnn, ingram, kegcn, rgcn, stare, vrgcn.
+Order: encoder, batch_norm, graph_view, anonymous, lookup, mediators, layers, relation_graph,
+compgcn, hearing, gmpnn, ingram, kegcn, rgcn, stare, vrgcn.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 ENCODERS: "Family[Encoder]" = Family(
     "hyperfact.models.encoders",
     {
+        "anonymous": "anonymous.Anonymous",
         "compgcn": "compgcn.CompGCN",
         "gmpnn": "gmpnn.GMPNN",
         "ingram": "ingram.InGram",

@@ -2,18 +2,17 @@
 
 from typing import Literal
 
-import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.ragged import offsets_of, owners_of
-from hyperfact.kernels.member_index import MemberIndex, Members
+from hyperfact.kernels.member_index import MemberIndex
 from hyperfact.kernels.members import aggregate_members
 from hyperfact.models.encoders.encoder import Encoder, glorot, table
 from hyperfact.models.encoders.layers import LayerSettings, RelationGate, Update
 from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.hypergraph import index_of
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
 from hyperfact.models.shard import whole
@@ -114,15 +113,3 @@ class GMPNNLayer(nn.Module):
         messages = messages + h @ step.columns(self.w_self)
         updated = self.gate(z @ step.columns(self.w_relation), z, step)
         return self.update(messages, h, step), updated
-
-
-def index_of(graph: HKG) -> MemberIndex:
-    """Subject, object and values of each fact, in the roles 0, 1 and 2 + attribute."""
-    c, size = graph.columns, len(graph)
-    owner = np.concatenate([np.arange(size), np.arange(size), owners_of(c.offsets)])
-    order = np.argsort(owner, kind="stable")
-    node = np.concatenate([c.subject, c.object, c.values])[order]
-    role = np.concatenate([np.zeros(size), np.ones(size), 2 + c.attributes])[order]
-    members = Members(c.relation, offsets_of(graph.arity), node, role.astype(np.int32))
-    sizes = len(graph.entities), len(graph.relations), 2 + len(graph.relations)
-    return MemberIndex(members, *sizes)

@@ -1,12 +1,14 @@
 """Studies: the tables and figures of the TransEQ paper, done again with one command each.
 
-Order: cells, paper, recipes, plots, result_tables, study, complexity_study, trainings, tsne.
+Order: cells, paper, recipes, plots, result_tables, study, complexity_study, newcomers_study,
+trainings, tsne.
 """
 
 from collections.abc import Mapping
 
 from hyperfact.runs.studies.cells import Cell, Cells, Outcome
 from hyperfact.runs.studies.complexity_study import Complexity
+from hyperfact.runs.studies.newcomers_study import Newcomers
 from hyperfact.runs.studies.study import Budget, Plan, Study, Workspace
 from hyperfact.runs.studies.trainings import (
     Curves,
@@ -30,6 +32,7 @@ STUDIES: Mapping[str, Study] = {
         Curves(),
         Complexity(),
         Deviations(),
+        Newcomers(),
     )
 }
 

@@ -17,11 +17,11 @@ from hyperfact.errors import UserError
 from hyperfact.evaluation import Policy
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs.artifacts import MANIFEST, read_config
-from hyperfact.runs.build import set_up
 from hyperfact.runs.experiment import resume, run, train_and_test
 from hyperfact.runs.looks import note_looks
 from hyperfact.runs.provenance import fingerprint, processor, versions
 from hyperfact.runs.run import Run, open_run
+from hyperfact.runs.setup import set_up
 from hyperfact.system.memory import forget_peak, peak_memory
 from hyperfact.system.writing import write_atomically
 from hyperfact.training.events import Epoch, Event, Hold, Watch

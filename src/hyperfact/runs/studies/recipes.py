@@ -30,6 +30,7 @@ SYSTEMS: Mapping[str, str] = {
     "HyConvE": "hyconve",
     "HyCubE": "hycube",
     "G-MPNN": "gmpnn_mdistmult",
+    "HCNet": "hcnet",
     "StarE": "stare_transformer",
     "Hy-Transformer": "hytransformer",
     "GRAN": "gran",

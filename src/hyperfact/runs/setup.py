@@ -1,0 +1,114 @@
+"""The parts of a run together: facts, their graph in a new model, and its training."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+import torch
+
+from hyperfact.config import ExperimentConfig, member, settings_of
+from hyperfact.errors import ConfigError
+from hyperfact.evaluation import Background, Policy, evaluate
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.models.transeq import TransEQ
+from hyperfact.runs.build import (
+    CHOICE,
+    build,
+    limits_of,
+    number_roles_of,
+    training_facts,
+    validation_facts,
+)
+from hyperfact.runs.extensions import TABLES
+from hyperfact.runs.inductive import supported
+from hyperfact.system.memory import keep_freed_memory
+from hyperfact.training.distributed import team
+from hyperfact.training.events import Event, Hold
+from hyperfact.training.objectives import make_objective
+from hyperfact.training.trainer import Trainer
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All parts of a run, before its first step."""
+
+    config: ExperimentConfig
+    splits: Splits
+    train: HKG  # the facts to learn from
+    valid: HKG | None  # the facts to choose by
+    known: Background
+    trainer: Trainer
+
+    @property
+    def model(self) -> TransEQ:
+        """What is trained."""
+        return self.trainer.model
+
+    def events(self, hold: Hold = nullcontext) -> Iterator[Event]:
+        """Train from where the state is, choosing by validation MRR."""
+        valid = self.valid
+        validate = None if valid is None else lambda: self.mrr(valid, choice_of(self.config))
+        return self.trainer.run(validate=validate, hold=hold)
+
+    def mrr(self, facts: HKG, policy: Policy) -> float:
+        """Of these facts with the weights of now, of the slots that the decoder can fill."""
+        limits, decoder = limits_of(self.config), self.model.decoder
+        if policy.slots == "all" and not decoder.fills_values(decoder.settings):
+            policy = replace(policy, slots="so")
+        model = supported(self.model, [self.config], self.splits)
+        return evaluate(model, facts, self.known, policy=policy, limits=limits).metrics.mrr
+
+
+def choice_of(config: ExperimentConfig) -> Policy:
+    """How validation facts are ranked where something is chosen: the slots that will be reported.
+
+    Test facts do not help to filter.
+    """
+    asked = config.evaluation
+    return replace(CHOICE, slots=asked.slots, candidates=asked.candidates)
+
+
+def refuse_undividable(config: ExperimentConfig, entities: int, shards: int) -> None:
+    """Say what several processes cannot do together.
+
+    Raises:
+        ConfigError: By the name of the setting.
+    """
+    objective = config.objective
+    decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
+    if objective.share < 1.0:
+        raise ConfigError("objective.share below 1 is for one process")
+    if objective.joint and not objective.negatives:
+        raise ConfigError("objective.joint with every entity as a candidate is for one process")
+    if config.evidence.order:
+        raise ConfigError("evidence.order counts facts for one process")
+    if decoder.reads_numbers(settings_of(TABLES["decoder"], "decoder", config.decoder)):
+        raise ConfigError("decoder.numbers is for one process")
+    if decoder.reads_facts:
+        raise ConfigError(f"the decoder {config.decoder.name!r} is for one process")
+    if shards > entities:
+        raise ConfigError(f"{shards} processes cannot divide {entities} entities")
+
+
+def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
+    """The parts of a run: facts, their graph in a new model, and its training."""
+    keep_freed_memory()
+    train = training_facts(config, splits)
+    generator = torch.Generator().manual_seed(config.training.seed)
+    model = build(config, train, generator)
+    together = team()
+    if together is not None:
+        refuse_undividable(config, len(train.entities), together.shard.size)
+        model.divide(together.shard)
+    values = model.decoder.fills_values(model.decoder.settings)
+    numbers = number_roles_of(config, train)
+    trainer = Trainer(
+        model,
+        make_objective(train, config.objective, values=values, numbers=numbers),
+        training=config.training,
+        optimizer=config.optimizer,
+        hide_targets=config.graph.hide_targets,
+        generator=generator,
+    )
+    valid, known = validation_facts(config, splits), Background.of(splits, train, numbers)
+    return Setup(config, splits, train, valid, known, trainer)
