@@ -18,7 +18,7 @@ from tests.support.benchmarks import data_folder
 
 
 def test_every_row_is_whole() -> None:
-    assert len(BENCHMARKS) == 20
+    assert len(BENCHMARKS) == 21
     for row in BENCHMARKS.values():
         assert row.files
         assert "train" in row.sizes

@@ -39,6 +39,9 @@ class HCNet(Decoder):
     relation alone, p_j by the number of the position and g_r free in each layer; here p belongs to
     the role (subject, object, or a map of the attribute's vector) and g is a map of the relation's
     vector, so that there is no largest arity and an encoder may give vectors of new relations.
+    Products stay within 1e9, which only facts with dozens of members reach. Published are ten
+    negatives with self-adversarial weights (`objective.adversarial`); one softmax over more of them
+    is the default here.
     """
 
     Settings = HCNetSettings

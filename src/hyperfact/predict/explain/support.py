@@ -129,7 +129,8 @@ def _with_mediators(model: TransEQ, rows: Array, nearness: Array) -> Array:
 
 def sees_graph(predictor: Predictor) -> bool:
     """Whether the model looks at the training facts when it is asked."""
-    return predictor.scorer.evidence is not None or predictor.model.encoder.sees_graph
+    reads = predictor.scorer.z.facts is not None  # by its decoder
+    return reads or predictor.scorer.evidence is not None or predictor.model.encoder.sees_graph
 
 
 def score_without(predictor: Predictor, ids: QuestionIds, answer: int, rows: Array) -> float:
