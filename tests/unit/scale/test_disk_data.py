@@ -58,7 +58,9 @@ def test_an_audit_finds_the_same(world: Splits, tmp_path: Path) -> None:
     assert expected.name == "parts"
 
 
-@pytest.mark.parametrize(("seed", "by_time"), [(0, None), (7, None), (0, "from")])
+@pytest.mark.parametrize(
+    ("seed", "by_time"), [(7, None), pytest.param(0, "from", marks=pytest.mark.slow)]
+)
 def test_a_split_is_the_same(seed: int, by_time: str | None, world: Splits, tmp_path: Path) -> None:
     whole = world.all
     expected = split_by_time(whole, by_time) if by_time else split_facts(whole, seed=seed)
