@@ -10,9 +10,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+import psutil
 import torch
 
 from benchmarks import predict
@@ -37,8 +39,9 @@ def stored_run(folder: Path) -> Path:
 class Service:
     """`hyperfact serve` in a process of its own."""
 
-    def __init__(self, run: Path, log: Path, port: int = 0) -> None:
+    def __init__(self, run: Path, log: Path, port: int = 0, *, workers: int = 1) -> None:
         words = ["-m", "hyperfact", "serve", f"run={run}", "--port", str(port), "--threads", "1"]
+        words += ["--workers", str(workers)]
         begin = time.perf_counter()
         with log.open("wb") as file:
             self.process = subprocess.Popen(
@@ -156,11 +159,72 @@ def service_rows(run: Path, folder: Path) -> Iterator[dict[str, Any]]:
     yield row("stopped by SIGTERM", seconds, "s", bound="<= 10 s", ok=seconds <= 10)
 
 
+async def anew(port: int, questions: list[str], seconds: float, at: float, act: Any) -> int:
+    """How many requests, each on a connection of its own, fail while `act` is done at a time."""
+    failed = 0
+    begin = time.perf_counter()
+
+    async def client(number: int) -> None:
+        nonlocal failed
+        place = number
+        while time.perf_counter() - begin < seconds:
+            place += CONNECTIONS
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(_request(questions[place % len(questions)]))
+                status, _ = await _reply(reader)
+                writer.close()
+                failed += status != 200
+            except (OSError, asyncio.IncompleteReadError):
+                failed += 1
+
+    async def change() -> None:
+        await asyncio.sleep(at)
+        act()
+
+    await asyncio.gather(change(), *(client(number) for number in range(CONNECTIONS)))
+    return failed
+
+
+def memory_of(pid: int) -> float:
+    """Gigabytes of a process and all below it, shared pages counted once."""
+    total = 0
+    for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
+        rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+        found = re.search(r"^Pss:\s+(\d+) kB", rollup, re.MULTILINE)
+        total += int(found[1]) if found else 0
+    return total * 1024 / 1e9
+
+
+def worker_rows(run: Path, folder: Path) -> Iterator[dict[str, Any]]:
+    """One and two workers: requests a second, memory together, a change of generations."""
+    questions = predict.questions(Predictor.load(run))[:2000]
+    alone = 0.0
+    for workers in (1, 2):
+        service = Service(run, folder / f"log-w{workers}", workers=workers)
+        times, errors = asyncio.run(load(service.port, questions, SECONDS / 3))
+        rate = len(times) / (SECONDS / 3)
+        p99 = sorted(times)[int(0.99 * (len(times) - 1))]
+        alone = alone or rate
+        yield row(f"{workers} workers", rate, "1/s", ratio=rate / alone)
+        yield row("  requests that failed", errors, "", bound="0", ok=errors == 0)
+        yield row("  p99", p99 * 1e3, "ms")
+        yield row("  memory of all processes", memory_of(service.process.pid), "GB")
+        if workers > 1:
+            again = partial(service.process.send_signal, signal.SIGHUP)
+            failed = asyncio.run(anew(service.port, questions, SECONDS / 3, 2.0, again))
+            yield row("  failed while SIGHUP changes them", failed, "", bound="0", ok=failed == 0)
+        service.stop()
+
+
 def rows() -> Iterator[dict[str, Any]]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            yield from service_rows(stored_run(Path(folder)), Path(folder))
+            run = stored_run(Path(folder))
+            yield from service_rows(run, Path(folder))
+            if sys.platform == "linux":
+                yield from worker_rows(run, Path(folder))
     finally:
         torch.set_num_threads(before)

@@ -19,9 +19,12 @@ from hyperfact.predict.export.search import export_index
 from hyperfact.runs.studies.plots import bars
 from hyperfact.runs.studies.tsne import embedded
 from hyperfact.runs.tune import tune
+from hyperfact.system.source import Source
+from hyperfact.system.spark import spark_engine
 from hyperfact.transforms import equivalent
 from hyperfact.transforms.interchange import to_networkx, to_pyg, to_pykeen
 from tests.support import ROOT
+from tests.support.disk import duck
 from tests.support.runs import league, untrained
 from tests.support.universe import HKG_EXAMPLE
 from tests.unit.runs.test_experiment import splits_of
@@ -40,6 +43,11 @@ def _predictor() -> Predictor:
     return Predictor.of(untrained(league(), training={"dim": 16}))
 
 
+def _spark(folder: Path) -> None:
+    with duck(folder) as local, spark_engine(folder, master="local[1]", local=local, tell=str):
+        pass
+
+
 #: Package -> the extra that brings it, and what needs it.
 NEEDS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "h11": ("serve", lambda _: serve(["anything"])),
@@ -53,12 +61,16 @@ NEEDS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "pandas": ("frames", lambda _: HKG_EXAMPLE.to_frame("pandas")),
     "polars": ("frames", lambda _: HKG_EXAMPLE.to_frame("polars")),
     "pykeen": ("pykeen", lambda _: to_pykeen(equivalent(HKG_EXAMPLE))),
+    "pyspark": ("scale", _spark),
     "pyoxigraph": ("rdf", lambda _: oxigraph()),
     "starlette": ("serve", lambda _: serve(["anything"])),
     "tensorboard": ("tensorboard", _watched),
     "torch_geometric": ("pyg", lambda _: to_pyg(equivalent(HKG_EXAMPLE))),
     "usearch": ("search", lambda folder: export_index(_predictor(), folder / "index")),
+    "zstandard": ("scale", lambda folder: Source(folder / "facts.json.zst").open()),
 }
+#: Packages that only make something faster: without them nothing is missing.
+FASTER = {"msgspec": "scale"}
 
 
 def test_every_extra_is_used_and_known_here() -> None:
@@ -68,7 +80,7 @@ def test_every_extra_is_used_and_known_here() -> None:
         if extra not in {"dev", "docs", "night"}
         for words in packages
     }
-    assert brought == {package: extra for package, (extra, _) in NEEDS.items()}
+    assert brought == FASTER | {package: extra for package, (extra, _) in NEEDS.items()}
 
 
 @pytest.mark.parametrize("absent", NEEDS)

@@ -2,8 +2,8 @@
 
     python -m tools.system
 
-A Chromium for the tests of the page, strace for those that kill a process at a system call. Never
-fails: without them those tests are skipped, with the reason.
+A Chromium for the tests of the page, strace for those that kill a process at a system call, Java for
+those of Spark. Never fails: without them those tests are skipped, with the reason.
 """
 
 import os
@@ -24,6 +24,7 @@ def find_browser() -> str | None:
 def missing() -> list[str]:
     """Debian's packages for what is not here."""
     here = {"chromium": find_browser(), "strace": shutil.which("strace")}
+    here["openjdk-17-jre-headless"] = shutil.which("java")
     return [name for name, path in here.items() if path is None]
 
 

@@ -46,6 +46,12 @@ Range = Annotated[
 ]
 
 
+Approximate = Annotated[
+    bool,
+    typer.Option("--approximate", help="Ask an index (usearch) of a linear decoder; tells recall."),
+]
+
+
 @dataclass(frozen=True)
 class Opening:
     """How a run is opened, and its names are shown."""
@@ -88,6 +94,7 @@ def predict(
         Path | None, typer.Option(help="A CSV, JSONL or Parquet file with a column 'question'.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where the answers of --batch go.")] = None,
+    approximate: Approximate = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -106,6 +113,8 @@ def predict(
 
     request = Request(k, known, restrict_range)  # type: ignore[arg-type]  # checked there
     predictor = opening.load(path)
+    if approximate:
+        note(f"approximate: recall@10 is {predictor.approximate():.3f}")
     if batch is not None and out is not None:
         _answer_file(predictor, batch, out, request, as_json=as_json)
         return

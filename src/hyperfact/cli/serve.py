@@ -46,6 +46,10 @@ def serve(
             min=1, max=256, help="Processes that answer; on SIGHUP new ones take their place."
         ),
     ] = 1,
+    approximate: Annotated[
+        bool,
+        typer.Option("--approximate", help="Answer from an index (usearch) of a linear decoder."),
+    ] = False,
     labels: LabelFile = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -81,5 +85,6 @@ def serve(
         workers=workers,
         command=tuple(words()),
         most_facts=facts,
+        approximate=approximate,
     )
     start(runs, settings, note)

@@ -6,6 +6,8 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from hyperfact.data.label_files import read_labels
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.labels import Kind
@@ -13,10 +15,19 @@ from hyperfact.graph.number_roles import NumberRoles
 from hyperfact.predict.answers import Answers, Estimate, Known, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.candidates import FilteredRanking, ListRanking, Place, rank, scores_of
+<<<<<<< HEAD
 from hyperfact.predict.estimates import Estimator
 from hyperfact.predict.fitting import METHOD, fit_kind, kind_of
+||||||| 496734b
+from hyperfact.predict.estimates import Estimate, estimate
+from hyperfact.predict.fitting import METHOD, fit_kind, kind_of
+=======
+from hyperfact.predict.estimates import Estimate, estimate
+from hyperfact.predict.fitting import METHOD, entity_questions, fit_kind, kind_of
+>>>>>>> scale
 from hyperfact.predict.fitting import Kind as Fitted
 from hyperfact.predict.loading import load_run
+from hyperfact.predict.near import MEASURED, WIDTH, Near
 from hyperfact.predict.questions import (
     AnyQuestion,
     QuestionIds,
@@ -184,10 +195,61 @@ class Predictor(Standing):
     def _answer(self, questions: Sequence[ResolvedQuestion], request: Request) -> list[Answers]:
         """Answers of different questions of one kind, all scored at once."""
         ids = [question.ids for question in questions]
+<<<<<<< HEAD
         scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
         fitted = self.calibration_of(ids[0])
         found = rank(questions, scores, self.knowledge, request=request, fitted=fitted)
         return [replace(one, estimate=self.estimate(one.asked)) for one in found]
+||||||| 496734b
+        scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
+        fitted = self.calibration_of(ids[0])
+        return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
+=======
+        fitted, near = self.calibration_of(ids[0]), self.near
+        if near is None or request.known == "only" or ids[0].is_relation:
+            scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
+            return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
+        scores = near.scores(ids, max(WIDTH, 4 * request.k))
+        found = rank(questions, scores, self.knowledge, request=request, fitted=fitted)
+        # Where too few of those found are in range, everybody is scored after all.
+        return [
+            answers if len(answers) >= request.k else self._exactly(question, request)
+            for question, answers in zip(questions, found, strict=True)
+        ]
+
+    def _exactly(self, question: ResolvedQuestion, request: Request) -> Answers:
+        scores = scores_of(self.scorer, self.knowledge, [question.ids])
+        fitted = self.calibration_of(question.ids)
+        return rank([question], scores, self.knowledge, request=request, fitted=fitted)[0]
+
+    @property
+    def near(self) -> Near | None:
+        """The index that answers come from, if they are approximate."""
+        return self._near if self._near is not None and self._near.scorer is self.scorer else None
+
+    _near: Near | None = None
+
+    def approximate(self) -> float:
+        """Answer from an index from now on, where a decoder is linear; measures recall@10.
+
+        Probabilities are then shares among what the index found. Facts that are added later end it.
+
+        Returns:
+            The share of the ten best entities that the index finds, on validation (or, without
+            them, training) questions.
+
+        Raises:
+            UserError: The decoder is not linear in the candidate.
+        """
+        near = Near(self.scorer)
+        facts = self.splits.valid if len(self.splits.valid) else self.splits.train
+        rows = np.random.default_rng(0).permutation(len(facts))[:MEASURED]
+        questions, _ = entity_questions(facts.select(rows))
+        if not self.scorer.fills_values:
+            questions = [question for question in questions if question.slot < 2]
+        self._near = near
+        return near.recall(questions[:MEASURED])
+>>>>>>> scale
 
     def estimate(self, question: QuestionLike) -> Estimate | None:
         """The number in the blank, where numbers stand there."""

@@ -54,7 +54,7 @@ class Scorer:
             form = self.decoder.linear_form(facts, slots, self.z, candidates=none)
             if form is None or self.evidence is not None:
                 return self.batch(facts, slots)[:, ids]
-            table, bias = self._table
+            table, bias = self.table
             scores = form.queries @ table[ids].T
             scores = scores if bias is None else scores + bias[ids]
             scores = scores if form.constant is None else scores + form.constant[:, None]
@@ -71,7 +71,7 @@ class Scorer:
                 all_of_them = slice(0, count)
                 scores = self.decoder.score_slot(facts, slots, self.z, candidates=all_of_them)
             else:
-                table, bias = self._table
+                table, bias = self.table
                 even = functional.pad(form.queries, (0, 0, 0, -len(slots) % _EVEN))
                 scores = (even @ table.T)[: len(slots), :count]
                 scores = scores if bias is None else scores + bias
@@ -87,7 +87,7 @@ class Scorer:
         self.batch(facts, slots)
 
     @cached_property
-    def _table(self) -> tuple[Tensor, Tensor | None]:
+    def table(self) -> tuple[Tensor, Tensor | None]:
         """What every query of a linear form is multiplied with, made once.
 
         It is filled up with zeros as `even_products` does, so that scores keep their bits.

@@ -38,6 +38,7 @@ class Settings:
     workers: int = 1  # processes that answer
     command: tuple[str, ...] = ()  # what each generation of workers runs
     most_facts: int = 0  # that clients may add to each run
+    approximate: bool = False  # answers come from an index
 
 
 def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) -> None:
@@ -51,16 +52,7 @@ def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) 
     Raises:
         UserError: The address or a run cannot be had.
     """
-    if not is_loopback(settings.host):
-        if not settings.expose:
-            raise UserError(
-                f"{settings.host} can be reached from other machines, and nobody is asked for a "
-                "password; if that is meant, add --expose"
-            )
-        tell(
-            f"warning: everyone who reaches {settings.host}:{settings.port} may ask; "
-            "there is no password and no encryption"
-        )
+    _check_host(settings, tell)
     if settings.workers > 1 and not is_generation():
         with listen(settings.host, settings.port) as bound:
             bound.listen(_BACKLOG)
@@ -76,6 +68,8 @@ def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) 
             labels=settings.labels,
             most_facts=settings.most_facts,
         )
+        if settings.approximate:
+            _approximate(models, tell)
         _raise_file_limit()
         sys.setswitchinterval(_SWITCH)
         if not is_generation():
@@ -89,6 +83,28 @@ def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) 
             asyncio.run(_answer(models, bound, settings, lambda _: say_ready()))
 
         Crew(answer, settings.workers).run()
+
+
+def _check_host(settings: Settings, tell: Callable[[str], None]) -> None:
+    """Refuse an address that other machines reach, unless that is meant; then warn."""
+    if is_loopback(settings.host):
+        return
+    if not settings.expose:
+        raise UserError(
+            f"{settings.host} can be reached from other machines, and nobody is asked for a "
+            "password; if that is meant, add --expose"
+        )
+    tell(
+        f"warning: everyone who reaches {settings.host}:{settings.port} may ask; "
+        "there is no password and no encryption"
+    )
+
+
+def _approximate(models: Models, tell: Callable[[str], None]) -> None:
+    """Answer from indexes; made before workers part, so that they share them."""
+    for name, served in models.items():
+        found = served.predictor.approximate()
+        tell(f"{name}: answers are approximate, recall@10 is {found:.3f}")
 
 
 async def _answer(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Array = NDArray[Any]
-Tell = Callable[[str], None]
+Tell = Callable[[str], object]
 ROWS_A_PAGE = 1_000_000
 _SHARE = 0.75  # of the memory that is allowed, for DuckDB
 _LEAST = 100_000_000  # bytes

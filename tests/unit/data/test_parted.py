@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_whatever_is_written_comes_back_with_its_ids(tmp_path: Path) -> None:
     refused = 0
-    for seed in range(60):
+    for seed in range(25):
         hkg = random_graph(random.Random(seed))
         try:
             write(hkg, tmp_path / str(seed), format="parts")
@@ -39,7 +39,7 @@ def test_whatever_is_written_comes_back_with_its_ids(tmp_path: Path) -> None:
         assert back == hkg
         assert list(map(type, back.entities)) == list(map(type, hkg.entities))
         assert back.fingerprint == hkg.fingerprint
-    assert refused < 30
+    assert refused < 13
 
 
 def test_splits_labels_unused_and_derived_names_stay(folder: Path, tmp_path: Path) -> None:
