@@ -1,18 +1,8 @@
 """Predictor: fill the missing slot of a fact, with known answers marked or removed.
 
-<<<<<<< HEAD
-Order: cache, calibration, questions, likeness, answers, changes, knowledge, scoring, candidates,
-fitting, estimates, loading, additions, grown_knowledge, ground, standing, predictor, combining,
-complete, whatif, explain, export, logic.
-||||||| 496734b
-Order: cache, calibration, questions, answers, changes, knowledge, scoring, candidates, fitting,
-estimates, loading, additions, grown_knowledge, ground, standing, predictor, combining, complete,
-whatif, explain, export, logic.
-=======
-Order: cache, calibration, questions, answers, changes, knowledge, scoring, near, candidates,
-fitting, estimates, loading, additions, grown_knowledge, ground, standing, predictor, combining,
-complete, whatif, explain, export, logic.
->>>>>>> scale
+Order: cache, calibration, questions, likeness, answers, changes, knowledge, scoring, near,
+candidates, fitting, estimates, loading, additions, grown_knowledge, ground, standing, predictor,
+combining, complete, whatif, explain, export, logic.
 """
 
 from hyperfact.predict.answers import Answer, Answers

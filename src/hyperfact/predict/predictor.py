@@ -15,16 +15,8 @@ from hyperfact.graph.number_roles import NumberRoles
 from hyperfact.predict.answers import Answers, Estimate, Known, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.candidates import FilteredRanking, ListRanking, Place, rank, scores_of
-<<<<<<< HEAD
 from hyperfact.predict.estimates import Estimator
-from hyperfact.predict.fitting import METHOD, fit_kind, kind_of
-||||||| 496734b
-from hyperfact.predict.estimates import Estimate, estimate
-from hyperfact.predict.fitting import METHOD, fit_kind, kind_of
-=======
-from hyperfact.predict.estimates import Estimate, estimate
 from hyperfact.predict.fitting import METHOD, entity_questions, fit_kind, kind_of
->>>>>>> scale
 from hyperfact.predict.fitting import Kind as Fitted
 from hyperfact.predict.loading import load_run
 from hyperfact.predict.near import MEASURED, WIDTH, Near
@@ -195,32 +187,31 @@ class Predictor(Standing):
     def _answer(self, questions: Sequence[ResolvedQuestion], request: Request) -> list[Answers]:
         """Answers of different questions of one kind, all scored at once."""
         ids = [question.ids for question in questions]
-<<<<<<< HEAD
-        scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
-        fitted = self.calibration_of(ids[0])
-        found = rank(questions, scores, self.knowledge, request=request, fitted=fitted)
+        is_exact = self.near is None or request.known == "only" or ids[0].is_relation
+        found = (self._exact if is_exact else self._approximate)(questions, request)
         return [replace(one, estimate=self.estimate(one.asked)) for one in found]
-||||||| 496734b
-        scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
-        fitted = self.calibration_of(ids[0])
-        return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
-=======
-        fitted, near = self.calibration_of(ids[0]), self.near
-        if near is None or request.known == "only" or ids[0].is_relation:
-            scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
-            return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
-        scores = near.scores(ids, max(WIDTH, 4 * request.k))
+
+    def _approximate(
+        self, questions: Sequence[ResolvedQuestion], request: Request
+    ) -> list[Answers]:
+        """From the index; where too few of those found are in range, everybody is scored."""
+        ids = [question.ids for question in questions]
+        assert self.near is not None, "approximate answers need an index"
+        scores, fitted = (
+            self.near.scores(ids, max(WIDTH, 4 * request.k)),
+            self.calibration_of(ids[0]),
+        )
         found = rank(questions, scores, self.knowledge, request=request, fitted=fitted)
-        # Where too few of those found are in range, everybody is scored after all.
         return [
-            answers if len(answers) >= request.k else self._exactly(question, request)
+            answers if len(answers) >= request.k else self._exact([question], request)[0]
             for question, answers in zip(questions, found, strict=True)
         ]
 
-    def _exactly(self, question: ResolvedQuestion, request: Request) -> Answers:
-        scores = scores_of(self.scorer, self.knowledge, [question.ids])
-        fitted = self.calibration_of(question.ids)
-        return rank([question], scores, self.knowledge, request=request, fitted=fitted)[0]
+    def _exact(self, questions: Sequence[ResolvedQuestion], request: Request) -> list[Answers]:
+        ids = [question.ids for question in questions]
+        scores = scores_of(self.scorer, self.knowledge, ids)  # (questions, candidates)
+        fitted = self.calibration_of(ids[0])
+        return rank(questions, scores, self.knowledge, request=request, fitted=fitted)
 
     @property
     def near(self) -> Near | None:
@@ -249,7 +240,6 @@ class Predictor(Standing):
             questions = [question for question in questions if question.slot < 2]
         self._near = near
         return near.recall(questions[:MEASURED])
->>>>>>> scale
 
     def estimate(self, question: QuestionLike) -> Estimate | None:
         """The number in the blank, where numbers stand there."""
