@@ -53,7 +53,7 @@ def test_a_constant_model_is_not_good(size: int) -> None:
         assert found.ties["expected"] == pytest.approx(0.007485, abs=1e-6)
 
 
-@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("decoder", [d for d in DECODERS if not DECODERS[d].reads_facts])
 @pytest.mark.parametrize("chunk", [10**6, 701, 192])
 def test_ten_copies_of_the_answer_share_its_place(decoder: str, chunk: int) -> None:
     """The score of the answer comes from the same matrix as those of its copies (trap 2)."""

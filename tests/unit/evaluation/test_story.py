@@ -51,6 +51,7 @@ def config_of(encoder: str = "lookup", **training: object) -> ExperimentConfig:
     return ExperimentConfig.from_dict(
         {
             "encoder": {"name": encoder},
+            "decoder": {"name": "mdistmult" if ENCODERS[encoder].tells_apart else "hcnet"},
             "training": {"dim": 8, "epochs": 3, "batch_size": 32, "validate_every": 0, **training},
         }
     )

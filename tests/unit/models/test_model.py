@@ -18,6 +18,9 @@ from hyperfact.models.unseen import Unseen
 from hyperfact.runs.build import build
 from tests.support.models import config_of, toy
 
+#: Others have the facts of the encoder's graph before them, in which a stranger is none.
+READS_VECTORS = [name for name in DECODERS if not DECODERS[name].reads_facts]
+
 
 def model_with(unseen: str, encoder: str = "lookup", decoder: str = "mdistmult") -> TransEQ:
     config = config_of(
@@ -67,7 +70,7 @@ def test_the_stand_in_of_a_role_is_the_mean_of_its_distinct_entities() -> None:
         torch.testing.assert_close(z.stand_ins.vectors[role], expected)
 
 
-@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("decoder", READS_VECTORS)
 def test_a_stranger_in_a_known_slot_is_scored_as_its_stand_in(decoder: str) -> None:
     graph, model = toy(), model_with("role", decoder=decoder)
     lonely = graph.entities.id("g")
@@ -88,7 +91,7 @@ def test_a_stranger_in_a_known_slot_is_scored_as_its_stand_in(decoder: str) -> N
             torch.testing.assert_close(found[row : row + 1, :lonely], expected)
 
 
-@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("decoder", READS_VECTORS)
 def test_training_puts_stand_ins_for_some_known_entities(decoder: str) -> None:
     graph, model = toy(), model_with("role", decoder=decoder)
     facts = FactBatch.of(graph, np.arange(len(graph)))

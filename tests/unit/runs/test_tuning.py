@@ -82,7 +82,7 @@ def test_the_search_never_ranks_test_facts(tmp_path: Path, monkeypatch: pytest.M
         ranked.append(graph.fingerprint)
         return evaluate(model, graph, *rest, **more)
 
-    monkeypatch.setattr("hyperfact.runs.build.evaluate", note)
+    monkeypatch.setattr("hyperfact.runs.setup.evaluate", note)
     splits = league()
     tune(small(), splits, space=SPACE, trials=1, out=tmp_path)
     assert set(ranked) == {splits.valid.fingerprint}

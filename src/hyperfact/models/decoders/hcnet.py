@@ -195,7 +195,7 @@ def _in_full(device: torch.device) -> AbstractContextManager[object]:
 def _linear(
     inputs: int, outputs: int, generator: torch.Generator, *, bias: bool = True
 ) -> nn.Linear:
-    layer = nn.Linear(inputs, outputs, bias=bias)
+    layer = nn.Linear(inputs, outputs, bias=bias, device="meta").to_empty(device="cpu")
     nn.init.xavier_uniform_(layer.weight, generator=generator)
     if bias:
         nn.init.zeros_(layer.bias)
