@@ -25,7 +25,6 @@ AWAITED = {
     "fb_auto_nalp",
     "fb_auto_ncomplex",
     "fb_auto_neuinfer",
-    "fb_auto_paper",
     "fb_auto_rae",
     "hn_yg_hynt",
     "jf17k_paper",
