@@ -2,8 +2,8 @@
 
     python -m tools.system
 
-A Chromium for the tests of the page, strace for those that kill a process at a system call, Java for
-those of Spark. Never fails: without them those tests are skipped, with the reason.
+A Chromium for the tests of the page, strace for those that kill a process at a system call, Java
+for those of Spark. Never fails: without them those tests are skipped, with the reason.
 """
 
 import os
