@@ -16,6 +16,7 @@ SHARE = 0.95  # of killed mutants
 EVERY = os.environ.get("HYPERFACT_MUTANTS", "1")  # try every n-th mutant only
 
 
+@pytest.mark.slow
 def test_mutants_differ_from_the_source_and_excuses_are_for_some() -> None:
     """An excuse for code that has gone would excuse something else one day."""
     changes = set()

@@ -54,7 +54,10 @@ def test_a_constant_model_is_not_good(size: int) -> None:
 
 
 @pytest.mark.parametrize("decoder", [d for d in DECODERS if not DECODERS[d].reads_facts])
-@pytest.mark.parametrize("chunk", [10**6, 701, 192])
+@pytest.mark.parametrize(
+    "chunk",
+    [701, *(pytest.param(size, marks=pytest.mark.slow) for size in (10**6, 192))],
+)
 def test_ten_copies_of_the_answer_share_its_place(decoder: str, chunk: int) -> None:
     """The score of the answer comes from the same matrix as those of its copies (trap 2)."""
     base, queries = 211, 32

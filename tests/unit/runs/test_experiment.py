@@ -26,7 +26,14 @@ from hyperfact.transforms import transform
 from tests.support.models import PACE, PAIRS, TRANSLATING, config_of, random_facts
 
 _AT_NIGHT = pytest.mark.slow
-_SLOW = {"hinge", "nalp", "hyconve", "hytransformer", "stare_transformer"}  # seconds by heart
+_SLOW = {
+    "gran",
+    "hinge",
+    "nalp",
+    "hyconve",
+    "hytransformer",
+    "stare_transformer",
+}  # seconds
 
 
 @pytest.fixture(autouse=True)

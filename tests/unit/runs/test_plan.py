@@ -22,6 +22,7 @@ def found() -> dict[str, list[float]]:
     return result
 
 
+@pytest.mark.slow  # trains in processes of their own, and weighs them
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_forecast_of_memory_is_within_30_percent(
     shape: str, found: dict[str, list[float]]

@@ -162,11 +162,12 @@ _WORDS = st.sampled_from(
 _SHAPES = {(o.method, o.path.rpartition("/")[2]): TypeAdapter(o.gives) for o in OPERATIONS}
 
 
-def test_requests_drawn_from_the_document(port: int) -> None:
+@pytest.mark.parametrize("count", [800, pytest.param(2000, marks=pytest.mark.slow)])
+def test_requests_drawn_from_the_document(count: int, port: int) -> None:
     seen: Counter[int] = Counter()
 
     @settings(
-        max_examples=2000,
+        max_examples=count,
         deadline=None,
         database=None,
         derandomize=True,
@@ -186,5 +187,5 @@ def test_requests_drawn_from_the_document(port: int) -> None:
 
     with Kept(port) as kept:
         try_one()
-    assert seen.total() >= 2000
-    assert min(seen[status] for status in (200, 400, 404)) >= 100
+    assert seen.total() >= count
+    assert min(seen[status] for status in (200, 400, 404)) >= count / 20
