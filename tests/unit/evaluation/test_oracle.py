@@ -59,7 +59,7 @@ def fast(case: Case, background: Background, limits: Limits | None = None) -> Ro
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
 )
 def test_counts_are_those_of_brute_force(seed: int) -> None:
     rng = random.Random(seed)

@@ -26,14 +26,10 @@ from hyperfact.transforms import transform
 from tests.support.models import PACE, PAIRS, TRANSLATING, config_of, random_facts
 
 _AT_NIGHT = pytest.mark.slow
-_SLOW = {
-    "gran",
-    "hinge",
-    "nalp",
-    "hyconve",
-    "hytransformer",
-    "stare_transformer",
-}  # seconds
+_SLOW = {  # those that take seconds
+    *("boxe", "gran", "hcnet", "hinge", "hyconve", "hynt", "hytransformer", "nalp", "neuinfer"),
+    *("s2s", "stare_transformer", "transformer"),
+}
 
 
 @pytest.fixture(autouse=True)
