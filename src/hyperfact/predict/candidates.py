@@ -61,15 +61,19 @@ def forbid_others(scores: Tensor, known: KnownRows, answers: Tensor) -> None:
     scores.scatter_(1, answers[:, None], right)
 
 
-def restrict(scores: Tensor, knowledge: Knowledge, questions: Sequence[QuestionIds]) -> list[bool]:
-    """Only those who were seen in the asked role stay candidates; False where nobody was."""
+def restrict(scores: Tensor, knowledge: Knowledge, questions: Sequence[QuestionIds]) -> list[Array]:
+    """Only those who were seen in the asked role stay candidates; everybody, where nobody was.
+
+    Returns:
+        Who was seen there, for each question.
+    """
     ranges = [knowledge.in_range(question) for question in questions]
     for row, ids in zip(scores.numpy(), ranges, strict=True):  # one thread is enough for a row
         if len(ids):
             kept = row[ids]
             row.fill(_NONE)
             row[ids] = kept
-    return [len(ids) > 0 for ids in ranges]
+    return ranges
 
 
 @dataclass(frozen=True)
@@ -85,17 +89,38 @@ class Softmax:
     doubt: float = 0.0
 
     @classmethod
-    def of(cls, scores: Tensor, fitted: Calibration | None) -> "Softmax":
-        """Over these scores, minus infinity for who does not compete; None: a plain softmax."""
+    def of(
+        cls, scores: Tensor, fitted: Calibration | None, among: Sequence[Array] | None = None
+    ) -> "Softmax":
+        """Over these scores, minus infinity for who does not compete.
+
+        Args:
+            scores: Of every candidate.  # (questions, candidates)
+            fitted: From scores to probabilities; None: a plain softmax.
+            among: Who can compete at all, for each question; nobody stands for everybody.
+        """
         beta, doubt = (1.0, 0.0) if fitted is None else (1.0 / fitted.temperature, fitted.doubt)
-        counts = np.count_nonzero(scores.numpy() > _NONE, axis=1).tolist()
-        return cls(log_partition(scores, beta).numpy(), counts, beta, doubt)
+        if among is None:
+            counts = np.count_nonzero(scores.numpy() > _NONE, axis=1).tolist()
+            return cls(log_partition(scores, beta).numpy(), counts, beta, doubt)
+        pairs = zip(scores.numpy(), among, strict=True)
+        rows = [row[ids] if len(ids) else row for row, ids in pairs]
+        sums = np.array([_log_sum(row, beta) for row in rows])
+        return cls(sums, [int(np.count_nonzero(row > _NONE)) for row in rows], beta, doubt)
 
     def probabilities(self, row: int, scores: Array) -> Array:
         """Of some scores of one question."""
         sure = (1.0 - self.doubt) * np.exp(self.beta * scores - self.log_sums[row])
         result: Array = sure + self.doubt / max(1, self.counts[row])
         return result
+
+
+def _log_sum(scores: Array, beta: float) -> float:
+    """The log of sum_e exp(beta s_e) of one row."""
+    best = scores.max(initial=_NONE)
+    return (
+        float(beta * best + np.log(np.exp(beta * (scores - best)).sum())) if best > _NONE else best
+    )
 
 
 def log_partition(scores: Tensor, beta: float) -> Tensor:  # (rows,)
@@ -133,10 +158,10 @@ def rank(
     """
     ids = [question.ids for question in questions]
     known = knowledge.known(ids)
-    seen = restrict(scores, knowledge, ids) if request.restrict_range else [True] * len(ids)
+    among = restrict(scores, knowledge, ids) if request.restrict_range else None
     if request.known == "remove":
         forbid(scores, known)
-    softmax = Softmax.of(scores, fitted)
+    softmax = Softmax.of(scores, fitted, among)
     chosen = _chosen(scores, known, request)
     where = _where(chosen, known)
     names = knowledge.candidates_of(ids[0])
@@ -153,7 +178,7 @@ def rank(
             softmax.counts[row],
             calibrated=fitted is not None,
             shape=knowledge.shapes.likeness(ids[row]),
-            seen_role=seen[row],
+            seen_role=among is None or len(among[row]) > 0,
         )
         for row, (found, ranks, values) in enumerate(chosen)
     ]
@@ -246,12 +271,14 @@ class ListRanking:
         """Where the answer stands among these scores, which stay as they are."""  # (candidates,)
         one, answer = refuse_unusable(scores)[None].clone(), torch.tensor([self.answer])
         score, known = one[0, self.answer].clone(), self.knowledge.known([self.ids])
+        among = None
         if self.request.restrict_range:
-            restrict(one, self.knowledge, [self.ids])
+            (ids,) = restrict(one, self.knowledge, [self.ids])
+            among = [np.union1d(ids, [self.answer]) if len(ids) else ids]
             one[0, self.answer] = score
         if self.request.known == "remove":
             forbid_others(one, known, answer)
-        softmax = Softmax.of(one, self.fitted)
+        softmax = Softmax.of(one, self.fitted, among)
         if self.request.known == "hide":
             forbid_others(one, known, answer)
         ahead = int((one > score).sum()) + int((one[0, : self.answer] == score).sum())
