@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from hyperfact.config import Section
-from hyperfact.errors import HyperfactError, UnknownNameError, UserError
+from hyperfact.errors import DataError, HyperfactError, UnknownNameError, UserError
 from hyperfact.models.decoders import DECODERS
 from hyperfact.models.encoders import ENCODERS
 
@@ -187,8 +187,11 @@ def refuse_missing(noted: object, where: Path) -> None:
 
     Raises:
         UserError: Says which file to name.
+        DataError: What was noted is damaged.
     """
     for kind, entry in (noted if isinstance(noted, Mapping) else {}).items():
+        if not isinstance(entry, Mapping):
+            raise DataError(f"{where}: its manifest does not say which {str(kind)[:40]} it needs")
         name, file = (str(entry.get(key, "")) for key in ("name", "file"))
         if kind in TABLES and name not in TABLES[kind]:
             how = f"--use {file}" if file.endswith(".py") else f"pip install {file}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hyperfact.cli import main
-from hyperfact.errors import UserError
+from hyperfact.errors import DataError, UserError
 from hyperfact.models.decoders import MDistMult
 from hyperfact.runs import extensions
 from hyperfact.runs.check import check_extension
@@ -147,3 +147,9 @@ def test_code_is_loaded_only_by_name(mine: Path) -> None:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=mine.parent, capture_output=True, text=True, check=True)
     assert "mine" not in done.stdout
+
+
+def test_damaged_notes_of_code_are_refused(tmp_path: Path) -> None:
+    for noted in ({"decoder": "mine"}, {"decoder": None}, {"encoder": ["x"]}):
+        with pytest.raises(DataError, match="does not say which"):
+            extensions.refuse_missing(noted, tmp_path)
