@@ -1,7 +1,7 @@
 """Write src/hyperfact/runs/figures.tsv from the stored results (python -m tools.figures).
 
-One row for each pair of encoder and decoder and each dataset of the study `main`: what
-`hyperfact models` shows. A test says when it is out of date.
+One row for each system and dataset of the study `main`: what `hyperfact models` shows. A test says
+when it is out of date.
 """
 
 import csv
@@ -17,11 +17,11 @@ from hyperfact.runs.studies.study import Plan, Trainings
 ROOT = Path(__file__).resolve().parents[1]
 CELLS = ROOT / "results" / "main" / "cells"
 FIGURES = ROOT / "src" / "hyperfact" / "runs" / "figures.tsv"
-HEAD = ("encoder", "decoder", "dataset", "mrr", "seeds", "seconds")
+HEAD = ("system", "dataset", "encoder", "decoder", "mrr", "seeds", "seconds")
 
 
 def figures() -> str:
-    """The table: test MRR and seconds an epoch, means over seeds, of a pair's best row."""
+    """The table: test MRR and seconds an epoch, means over seeds."""
     stored = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(CELLS.glob("*.json"))]
     by_name = {(d["dataset"], d["row"], d["seed"]): d for d in stored}
     study = STUDIES["main"]
@@ -31,18 +31,15 @@ def figures() -> str:
         for cell in study.cells(Plan("full", (dataset,), study.most_seeds)):
             outcome = by_name.get((cell.dataset, cell.row, cell.seed))
             if outcome is not None and outcome["fingerprint"] == cell.fingerprint:
-                pair = (cell.config.encoder.name, cell.config.decoder.name, dataset)
+                pair = (cell.config.encoder.name, cell.config.decoder.name)
                 took = outcome["seconds"] / outcome["epochs"]
-                rows[pair, cell.row].append((outcome["test"]["mrr"], took))
+                rows[cell.row, dataset, *pair].append((outcome["test"]["mrr"], took))
     text = io.StringIO()
     writer = csv.writer(text, delimiter="\t", lineterminator="\n")
     writer.writerow(HEAD)
-    best: dict[tuple[str, str, str], tuple[float, int, float]] = {}
-    for (pair, _), values in rows.items():
+    for system, values in sorted(rows.items()):
         mrr, seconds = (mean(column) for column in zip(*values, strict=True))
-        best[pair] = max(best.get(pair, (0.0, 0, 0.0)), (mrr, len(values), seconds))
-    for pair, (mrr, seeds, seconds) in sorted(best.items()):
-        writer.writerow((*pair, f"{mrr:.4f}", seeds, f"{seconds:.1f}"))
+        writer.writerow((*system, f"{mrr:.4f}", len(values), f"{seconds:.1f}"))
     return text.getvalue()
 
 

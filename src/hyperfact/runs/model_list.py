@@ -17,11 +17,12 @@ _FIGURES = "figures.tsv"  # beside this module; from the stored results
 
 @dataclass(frozen=True)
 class Figure:
-    """What a pair reached with our protocol."""
+    """What a system reached with our protocol."""
 
+    system: str  # as tables call it
+    dataset: str
     encoder: str
     decoder: str
-    dataset: str
     mrr: float  # test, all slots, mean over seeds
     seeds: int
     seconds: float  # an epoch
@@ -93,7 +94,7 @@ class SystemRow:
 
 def list_systems() -> list[SystemRow]:
     """Every published system with its recipes."""
-    figures = {(f.encoder, f.decoder, f.dataset): f for f in stored_figures()}
+    figures = {(f.system, f.dataset): f for f in stored_figures()}
     found = []
     for system, ending in {"TransEQ": OURS, **SYSTEMS}.items():
         for recipe in (name for name in recipes() if name.endswith(f"_{ending}")):
@@ -101,19 +102,21 @@ def list_systems() -> list[SystemRow]:
             pair = (config.encoder.name, config.decoder.name, config.data.dataset)
             if recipe == name_of(pair[2], ending):  # not another system that ends the same way
                 published = reported("main", pair[2], system).get("mrr")
-                row = (system, recipe, pair[2], *pair[:2], published, figures.get(pair))
+                best = figures.get((system, pair[2]))
+                row = (system, recipe, pair[2], *pair[:2], published, best)
                 found.append(SystemRow("system", *row))
     return found
 
 
 def stored_figures() -> list[Figure]:
-    """Figures of the stored results, by pair and dataset."""
+    """Figures of the stored results, by system and dataset."""
     text = files(__package__).joinpath(_FIGURES).read_text(encoding="utf-8")
     return [
         Figure(
+            row["system"],
+            row["dataset"],
             row["encoder"],
             row["decoder"],
-            row["dataset"],
             float(row["mrr"]),
             int(row["seeds"]),
             float(row["seconds"]),
