@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # torch takes a second to import, which the other commands sh
     from hyperfact.predict import Answers
     from hyperfact.predict.answers import Estimate
     from hyperfact.predict.explain import Explanation, Step, WhatIf
+    from hyperfact.predict.moving import Moved
 
 
 def print_answers(answers: "Answers") -> None:
@@ -112,3 +113,13 @@ def print_moves(found: "WhatIf") -> None:
     ]
     print_table(("before", "after", "rise", "probability", "then", "answer"), rows)
     print_notes(found.after)
+
+
+def print_moved(moved: "Moved") -> None:
+    """Answers by the values of a number, one column an answer."""
+    print_text(in_line(moved.label))
+    rows = []
+    for i, (value, row) in enumerate(zip(moved.values, moved.probabilities, strict=True)):
+        here = "here" if i == moved.at else ""
+        rows.append((in_line(value), *(f"{p:.3f}" for p in row.tolist()), here))
+    print_table((moved.attribute, *moved.labels, ""), rows)

@@ -8,7 +8,13 @@ import typer
 from typer.core import TyperCommand
 
 from hyperfact.cli.add import With, add_to
-from hyperfact.cli.answers import print_answers, print_estimate, print_explanation, print_moves
+from hyperfact.cli.answers import (
+    print_answers,
+    print_estimate,
+    print_explanation,
+    print_moved,
+    print_moves,
+)
 from hyperfact.cli.common import (
     AsJson,
     DataDir,
@@ -238,30 +244,45 @@ class ChangeCommand(TyperCommand):
 def whatif(
     path: RunPath,
     question: QuestionText,
+    opening: Opening,
     changes: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="CHANGE…",
             help="`+ attribute = value`, `- attribute = value`, or `attribute = new value`.",
             show_default=False,
         ),
-    ],
-    opening: Opening,
+    ] = None,
     *,
+    move: Annotated[
+        str | None,
+        typer.Option(metavar="ATTRIBUTE", help="Let this number move and follow the answers."),
+    ] = None,
     k: Count = 10,
     known: KnownWay = "mark",
     restrict_range: Range = True,
     as_json: AsJson = False,
 ) -> None:
-    """Ask twice, as it is and with a qualifier added, removed or changed.
+    """Ask twice, as it is and with a qualifier changed; or at each value of a number.
 
-    Example: `hyperfact whatif runs/b "Hank Aaron | played for | ? | position = OF"
-    "position = 1B" "+ start season = 1954"`
+    Examples: `hyperfact whatif runs/b "Hank Aaron | played for | ? | position = OF"
+    "position = 1B" "+ start season = 1954"`,
+    `hyperfact whatif runs/b "Hank Aaron | played for | ?" --move "start season"`
     """
-    from hyperfact.predict.whatif import whatif as ask_twice
-
+    if bool(changes) == (move is not None):
+        raise UserError("give a CHANGE, or --move ATTRIBUTE")
     predictor = opening.load(path)
     way: Any = known  # checked there
+    if move is not None:
+        from hyperfact.predict.moving import move as ask_along
+
+        moved = ask_along(predictor, question, move, k=k, known=way, restrict_range=restrict_range)
+        print_json(moved.as_dict()) if as_json else print_moved(moved)
+        return
+
+    from hyperfact.predict.whatif import whatif as ask_twice
+
+    changes = changes or []
     found = ask_twice(predictor, question, changes, k=k, known=way, restrict_range=restrict_range)
     if as_json:
         print_json(found.as_dict())

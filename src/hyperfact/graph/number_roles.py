@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.facts import Literal, Vocabulary
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.quantities import Quantity, quantity_of
+from hyperfact.graph.quantities import Quantity, quantity_of, quantity_of_name
 from hyperfact.graph.queries import Queries
 from hyperfact.graph.ragged import Array, Ids, Places
 from hyperfact.graph.role_index import OBJECT, VALUE, RoleIndex, role_number
+
+_MOST = 0.95  # of the names in a role are numbers where it is one of numbers
+_SOME = 8  # such names at least: three shirt numbers are names
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,14 @@ class NumberRoles:
     example: Ids  # (roles,) an entity that stands there, for the unit
 
     @classmethod
-    def of(cls, train: HKG) -> "NumberRoles":
-        """A role is one of numbers where most entities that stand in it are."""
-        found = (quantity_of(name) for name in train.entities)
+    def of(cls, train: HKG, *, names: bool = False) -> "NumberRoles":
+        """A role is one of numbers where most entities that stand in it are.
+
+        Args:
+            train: The training facts.
+            names: Names that are written as numbers count too, where nearly all in a role are.
+        """
+        found = (quantity_of_name(n) if names else quantity_of(n) for n in train.entities)
         values = np.array([np.nan if q is None else q.value for q in found])
         roles = RoleIndex.of(train)
         count = len(roles.offsets) - 1
@@ -38,7 +46,9 @@ class NumberRoles:
         for role in np.flatnonzero(np.diff(roles.offsets)).tolist():
             members = roles.entities_of(role)
             numbers = members[np.isfinite(values[members])]
-            if 2 * len(numbers) > len(members):
+            literals = sum(isinstance(train.entities[i], Literal) for i in numbers.tolist())
+            is_named = len(numbers) >= max(_SOME, _MOST * len(members))
+            if 2 * literals > len(members) or is_named:
                 some = values[numbers]
                 low[role], mean[role], example[role] = some.min(), some.mean(), numbers[0]
                 span[role] = (some.max() - some.min()) or 1.0
@@ -65,6 +75,6 @@ class NumberRoles:
 
     def quantity(self, share: float, role: int, entities: Vocabulary) -> Quantity:
         """The inverse, with the unit of the role."""
-        like = quantity_of(entities[int(self.example[role])])
+        like = quantity_of_name(entities[int(self.example[role])])
         assert like is not None, "the example of a role of numbers is a number"
         return like._replace(value=float(self.low[role] + share * self.span[role]))

@@ -1,7 +1,8 @@
 """Quantities: what a literal says as a number.
 
 `"73.32"^^<km2>` is 73.32 km2; `"1912-09-21"^^xsd:date` is a moment, counted in years: 1912.72.
-Whatever else a literal may be, such as a text or a point on a globe, is no number here.
+Whatever else a literal may be, such as a text or a point on a globe, is no number here. A name such
+as `1954` can be read the same way where its role says that it is one.
 """
 
 import calendar
@@ -15,6 +16,8 @@ from hyperfact.graph.literal_texts import TIMES, UNITLESS
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _DATE = re.compile(r"([+-]?\d{4,16})(?:-(\d\d))?(?:-(\d\d))?(?:T.*)?", re.ASCII)
+_PLAIN = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})(?:\.\d+)?", re.ASCII)  # 007 is an identifier
+_DAY = re.compile(r"\d{4}-\d\d(?:-\d\d)?", re.ASCII)
 _MONTHS = 12
 
 
@@ -47,6 +50,15 @@ def quantity_of(name: str) -> Quantity | None:
         return _moment(form.text)
     unit = "" if form.datatype.startswith(UNITLESS) else form.datatype
     return None if form.language else _number(form.text, unit)
+
+
+def quantity_of_name(name: str) -> Quantity | None:
+    """The same, and of a name that is written as a number or as a day: `1954`, `1954-02-05`."""
+    if isinstance(name, Literal):
+        return quantity_of(name)
+    if _PLAIN.fullmatch(name) is not None:
+        return _number(name, "")
+    return _moment(name) if _DAY.fullmatch(name) is not None else None
 
 
 def _number(text: str, unit: str) -> Quantity | None:

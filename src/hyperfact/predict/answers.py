@@ -1,7 +1,8 @@
 """What comes back from a question: ranked names with score, probability and what is known."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, get_args, overload
 
 from hyperfact.errors import UnknownNameError, UserError
@@ -106,7 +107,12 @@ class Answers(Sequence[Answer]):
     calibrated: bool  # whether a temperature was fitted on validation facts
     shape: Literal["seen", "partial", "new"]  # what training saw of such questions
     seen_role: bool  # whether training facts show anybody in the asked role, where that is asked
-    estimate: Estimate | None = None  # where numbers stand in the asked role
+    estimating: Callable[[], Estimate | None] | None = None  # done when it is looked at
+
+    @cached_property
+    def estimate(self) -> Estimate | None:
+        """The number in the blank, where numbers stand in the asked role."""
+        return None if self.estimating is None else self.estimating()
 
     @property
     def question(self) -> AnyQuestion:

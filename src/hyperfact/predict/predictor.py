@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
@@ -189,7 +189,10 @@ class Predictor(Standing):
         ids = [question.ids for question in questions]
         is_exact = self.near is None or request.known == "only" or ids[0].is_relation
         found = (self._exact if is_exact else self._approximate)(questions, request)
-        return [replace(one, estimate=self.estimate(one.asked)) for one in found]
+        estimator = self._estimator_of_now()
+        if estimator is None:
+            return found
+        return [replace(one, estimating=partial(estimator.answer, one.asked.ids)) for one in found]
 
     def _approximate(
         self, questions: Sequence[ResolvedQuestion], request: Request
@@ -243,14 +246,18 @@ class Predictor(Standing):
 
     def estimate(self, question: QuestionLike) -> Estimate | None:
         """The number in the blank, where numbers stand there."""
-        numbers, scorer = self._numbers, self.scorer
+        estimator = self._estimator_of_now()
+        return None if estimator is None else estimator.answer(self.resolve(question).ids)
+
+    def _estimator_of_now(self) -> Estimator | None:
+        numbers, scorer = self.numbers, self.scorer
         if numbers is None:
             return None
         if self._estimator is None or self._estimator.scorer is not scorer:
             valid = self.splits.valid if self.config.data.train_on == "train" else None
             train = self._trained.knowledge.train
             self._estimator = Estimator(scorer, train, valid or None, numbers)
-        return self._estimator.answer(self.resolve(question).ids)
+        return self._estimator
 
     _estimator: Estimator | None = None  # of the facts of now
 
@@ -260,8 +267,10 @@ class Predictor(Standing):
         return self.scorer.z.numbers is not None
 
     @cached_property
-    def _numbers(self) -> NumberRoles | None:
-        return NumberRoles.of(self._trained.knowledge.train) or None
+    def numbers(self) -> NumberRoles | None:
+        """Where numbers stand in training facts; None: nowhere."""
+        train = self._trained.knowledge.train
+        return NumberRoles.of(train, names=not self.reads_numbers) or None
 
     def place(self, question: QuestionLike, answer: str) -> Place:
         """Where one answer stands under the protocol of `evaluate`: everybody is a candidate."""

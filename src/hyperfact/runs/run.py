@@ -129,7 +129,7 @@ def _number_errors(
     run: Run, model: TransEQ, score: Scorer, facts: HKG, known: Background, policy: Policy
 ) -> NumberErrors | None:
     """Of numbers that the model estimates, or guesses by how likely it finds those of training."""
-    numbers = known.numbers or NumberRoles.of(known.training_facts)
+    numbers = known.numbers or NumberRoles.of(known.training_facts, names=True)
     if not numbers:
         return None
     estimate = partial(NumberGuesses(known.training_facts, numbers).estimates, score)

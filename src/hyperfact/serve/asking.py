@@ -32,6 +32,7 @@ class State:
     answer_id: int | None = None
     changes: tuple[str, ...] = ()
     also: tuple[str, ...] = ()  # facts that are supposed to be true too
+    move: str = ""  # attribute whose number moves
 
     @classmethod
     def read(cls, params: Sequence[tuple[str, str]]) -> "State":
@@ -55,6 +56,7 @@ class State:
             else None,
             changes=tuple(value for key, value in params if key == "change" and value),
             also=tuple(dict.fromkeys(v for k, v in params if k == "also" and v.strip()))[:SUPPOSED],
+            move=one.get("move", ""),
         )
 
     @property
@@ -71,6 +73,7 @@ class State:
             ("any", 1 if self.any_name else None),
             *(("also", fact) for fact in self.also),
             *(("change", change) for change in self.changes),
+            ("move", self.move or None),
             ("answer", self.answer),
             ("answer_id", self.answer_id),
         ]
@@ -81,7 +84,7 @@ class State:
 
     def asking(self, question: str) -> "State":
         """Another question under the same settings."""
-        return replace(self, question=question, answer=None, answer_id=None, changes=())
+        return replace(self, question=question, answer=None, answer_id=None, changes=(), move="")
 
     def explaining(self, answer: str | None, number: int | None = None) -> "State":
         """The same with an answer to explain, or none."""
@@ -90,6 +93,10 @@ class State:
     def supposing(self, facts: Sequence[str]) -> "State":
         """The same question if these facts were true too."""
         return replace(self, also=tuple(facts), answer=None, answer_id=None)
+
+    def moving(self, attribute: str) -> "State":
+        """The same with this number moved, or none."""
+        return replace(self, move=attribute, answer=None, answer_id=None)
 
     def changed(self, changes: Sequence[str]) -> "State":
         """The same question with these changes."""

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from hyperfact import __version__
+from hyperfact.serve import change_replies as changed
 from hyperfact.serve import replies, requests
 
 _REF = "#/components/schemas/{model}"
@@ -48,8 +49,9 @@ OPERATIONS = (
         "post", f"{_MODEL}/explain", "explain an answer", requests.Explain, replies.ExplanationReply
     ),
     Operation(
-        "post", f"{_MODEL}/what-if", "change a question", requests.WhatIf, replies.WhatIfReply
+        "post", f"{_MODEL}/what-if", "change a question", requests.WhatIf, changed.WhatIfReply
     ),
+    Operation("post", f"{_MODEL}/move", "move a number", requests.Move, changed.MovedReply),
     Operation(
         "post", f"{_MODEL}/complete", "propose facts", requests.Complete, replies.CompletionReply
     ),

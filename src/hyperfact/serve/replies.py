@@ -182,29 +182,6 @@ class ExplanationReply(TypedDict):
     note: str
 
 
-class MoveRow(TypedDict):
-    """Where an answer stood and stands."""
-
-    name: str
-    label: str
-    before: int
-    probability_before: float
-    after: int
-    probability_after: float
-    rise: int
-
-
-class WhatIfReply(TypedDict):
-    """Two rankings side by side."""
-
-    before: str
-    after: str
-    labels: dict[str, str]
-    seen_shape: bool
-    seen_role: bool
-    moves: list[MoveRow]
-
-
 class ProposalRow(TypedDict):
     """A fact that no split holds, and the question that it answers."""
 

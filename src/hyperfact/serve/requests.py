@@ -72,6 +72,16 @@ class WhatIf(Body):
     any_name: AnyName = False
 
 
+class Move(Body):
+    """A question and the number in it that moves."""
+
+    question: QuestionText
+    attribute: Text
+    k: int = Field(5, ge=1, le=20, description="answers that are followed")
+    known: KnownWay = "mark"
+    any_name: AnyName = False
+
+
 class Complete(Body):
     """An entity of which new facts are wanted."""
 

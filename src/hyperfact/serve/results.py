@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hyperfact.draw.pages.moved_chart import HUES, MovedChart, moved_chart
 from hyperfact.errors import UnknownNameError, UserError
 from hyperfact.graph.queries import Question
 from hyperfact.predict import Answer, Answers, RelationQuestion, read_any, write_any
 from hyperfact.predict.explain import Change, Explanation, WhatIf, explain, read_change
-from hyperfact.predict.questions import AnyQuestion
+from hyperfact.predict.moving import movable, move
+from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion
 from hyperfact.predict.whatif import whatif
 from hyperfact.serve.addresses import LONGEST, entity_address, frame, home_of, reason
 from hyperfact.serve.asking import (
@@ -72,6 +74,7 @@ def ask_view(served: Served, state: State) -> dict[str, Any]:
         else:
             found = served.predictor.answer([asked], state.request)[0]
         why = _explanation(served, state, found)
+        moved = _moved(served, state, asked)
     question = asked.question
     chips = _chips(question, state, home_of(served.name))
     return {
@@ -80,6 +83,9 @@ def ask_view(served: Served, state: State) -> dict[str, Any]:
         "found": found,
         "rows": _rows(served, state, found, moves, why),
         "moves": moves,
+        "moved": moved,
+        "movers": _movers(served, state, question),
+        "still": state.moving("").at(home_of(served.name)),
         "why": why,
         "chips": chips,
         "suggested": _attributes(served, found.question),
@@ -244,6 +250,30 @@ def _chip(
     rest = tuple(c for c in state.changes if c != change)
     other = rest if removed else (*state.changes, change)
     return Chip(attribute, value, kinds[int(removed)], state.changed(other).at(home))
+
+
+def _movers(served: Served, state: State, question: AnyQuestion) -> list[tuple[str, str]]:
+    """Attributes of the question, or of its relation, whose number can move, and the address."""
+    if question.relation is None:
+        return []
+    fixed = [attribute for attribute, value in question.qualifiers if value is not None]
+    asked = {attribute for attribute, value in question.qualifiers if value is None}
+    others = [one.name for one in served.attributes_of(question.relation) if one.name not in asked]
+    numbers = set(movable(served.predictor))
+    chosen = [name for name in dict.fromkeys([*fixed, *others]) if name in numbers][:_SUGGESTED]
+    return [(name, state.moving(name).at(home_of(served.name))) for name in chosen if name]
+
+
+def _moved(served: Served, state: State, asked: ResolvedQuestion) -> MovedChart | None:
+    """How the answers change while a number moves."""
+    if not state.move:
+        return None
+    known, in_range = state.known, not state.any_name
+    found = move(served.predictor, asked, state.move, k=HUES, known=known, restrict_range=in_range)
+    columns = list(zip(found.labels, found.probabilities.T.tolist(), strict=True))
+    numbers = [number.value for number in found.numbers]
+    labels = [served.predictor.labels.show(value) for value in found.values]
+    return moved_chart(found.attribute, numbers, labels, columns, found.at)
 
 
 def _attributes(served: Served, question: AnyQuestion) -> list[str]:

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from hyperfact.errors import HyperfactError
 from hyperfact.predict import complete
 from hyperfact.predict.explain import explain
+from hyperfact.predict.moving import move
 from hyperfact.predict.whatif import whatif
 from hyperfact.serve import requests
 from hyperfact.serve.batching import WIDEST, AnswerQueue, TextQuestion, to_json
@@ -54,6 +55,7 @@ class Api:
             f"{model}/predict": self.predict,
             f"{model}/explain": self.explain,
             f"{model}/what-if": self.what_if,
+            f"{model}/move": self.move,
             f"{model}/complete": self.complete,
             f"{model}/batch": self.batch,
         }
@@ -179,6 +181,23 @@ class Api:
                 served.predictor,
                 asked.question,
                 asked.changes,
+                k=asked.k,
+                known=asked.known,
+                restrict_range=not asked.any_name,
+            )
+            return to_json(found.as_dict())
+
+        return _bytes(await self.queue.run(served, compute))
+
+    async def move(self, request: Http) -> Response:
+        """The same question at each value of a number."""
+        served, asked = self._served(request), await _body(requests.Move, request)
+
+        def compute() -> bytes:
+            found = move(
+                served.predictor,
+                asked.question,
+                asked.attribute,
                 k=asked.k,
                 known=asked.known,
                 restrict_range=not asked.any_name,

@@ -6,7 +6,7 @@ import pytest
 from hyperfact.graph.facts import Fact, Literal
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.number_roles import NumberRoles
-from hyperfact.graph.quantities import Quantity, quantity_of
+from hyperfact.graph.quantities import Quantity, quantity_of, quantity_of_name
 from hyperfact.graph.queries import Queries
 
 
@@ -44,6 +44,39 @@ def test_other_literals_are_no_numbers(name: str) -> None:
 
 def test_a_name_is_no_number() -> None:
     assert quantity_of("1912") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("1912", 1912.0),
+        ("-3.5", -3.5),
+        ("0", 0.0),
+        ("007", None),
+        ("1e5", None),
+        ("7-Eleven", None),
+    ],
+)
+def test_a_name_can_be_read_as_a_number(name: str, value: float | None) -> None:
+    assert quantity_of_name(name) == (None if value is None else Quantity(value))
+
+
+def test_a_day_can_be_read_as_a_moment() -> None:
+    found = quantity_of_name("1954-02-05")
+    assert found is not None
+    assert found.text == "1954-02"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "others", "is_one"), [(8, 0, True), (7, 0, False), (9, 2, False)]
+)
+def test_names_are_numbers_where_nearly_all_in_a_role_are(
+    numbers: int, others: int, is_one: bool
+) -> None:
+    names = [str(1900 + i) for i in range(numbers)] + [f"n{i}" for i in range(others)]
+    graph = HKG.from_facts([Fact("a", "r", "b", (("year", name),)) for name in names])
+    assert bool(NumberRoles.of(graph, names=True)) is is_one
+    assert not NumberRoles.of(graph)
 
 
 def towns() -> HKG:

@@ -14,7 +14,7 @@ from hyperfact.predict.answers import Request
 from hyperfact.predict.explain import explain
 from hyperfact.predict.logic.asker import Asker
 from hyperfact.predict.whatif import whatif
-from hyperfact.serve import replies
+from hyperfact.serve import change_replies, replies
 from hyperfact.serve.batching import TextQuestion, answer, to_json
 from hyperfact.serve.exactness import same_together
 from hyperfact.serve.openapi import OPERATIONS, document
@@ -112,7 +112,7 @@ def test_explanations_and_changes_are_those_of_the_library(port: int, predictor:
     changes = ["+ since = 2001"]
     found = post(port, "what-if", {"question": QUESTION, "changes": changes, "k": 4})
     assert found.body == to_json(whatif(predictor, QUESTION, changes, k=4).as_dict())
-    fits(replies.WhatIfReply, found.json())
+    fits(change_replies.WhatIfReply, found.json())
     fits(replies.MapReply, get(port, "/api/models/league/map").json())
 
 

@@ -36,6 +36,7 @@ ROUTES = {
     "POST /api/models/{model}/batch",
     "POST /api/models/{model}/explain",
     "POST /api/models/{model}/complete",
+    "POST /api/models/{model}/move",
     "POST /api/models/{model}/predict",
     "POST /api/models/{model}/what-if",
 }
