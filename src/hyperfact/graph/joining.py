@@ -43,19 +43,25 @@ class Joined:
 
 
 def join(graph: HKG, facts: Iterable[Fact]) -> Joined:
-    """The graph with these facts, as far as it does not have them.
-
-    Raises:
-        UnknownNameError: A relation that the graph does not have.
-    """
+    """The graph with these facts, as far as it does not have them."""
     rows = sorted(set(facts), key=str)
-    names = {n for f in rows for n in (f.subject, f.object, *(v for _, v in f.qualifiers))}
-    new = sorted((n for n in names if graph.entities.get(n) is None), key=name_order)
-    entities = graph.entities.with_names(new)
-    some = HKG.from_facts(rows, entities=entities, relations=graph.relations)
+    entities = _grown(
+        graph.entities,
+        {n for f in rows for n in (f.subject, f.object, *(v for _, v in f.qualifiers))},
+    )
+    relations = _grown(
+        graph.relations, {n for f in rows for n in (f.relation, *(a for a, _ in f.qualifiers))}
+    )
+    some = HKG.from_facts(rows, entities=entities, relations=relations)
     fresh = _unknown_to(graph, some)
     columns = Columns.concatenate([graph.columns, fresh.columns])
-    return Joined(HKG(entities, graph.relations, columns), len(graph))
+    return Joined(HKG(entities, relations, columns), len(graph))
+
+
+def _grown(names: Vocabulary, more: set[str]) -> Vocabulary:
+    """With those behind that are not there yet."""
+    new = sorted((name for name in more if names.get(name) is None), key=name_order)
+    return names.with_names(new) if new else names
 
 
 def join_graph(graph: HKG, more: HKG) -> Joined:
@@ -83,6 +89,10 @@ def _unknown_to(graph: HKG, some: HKG) -> HKG:
 
 def with_added(splits: Splits, joined: Joined) -> Splits:
     """All splits over the names of now, and the further facts as a split of their own."""
-    parts = {name: replace(part, entities=joined.entities) for name, part in splits.items()}
+    entities, relations = joined.entities, joined.graph.relations
+    parts = {
+        name: replace(part, entities=entities, relations=relations)
+        for name, part in splits.items()
+    }
     earlier = [parts[ADDED]] if ADDED in parts else []
     return replace(splits, parts={**parts, ADDED: union(*earlier, joined.added)})

@@ -140,11 +140,19 @@ def _grown(new: TransEQ, old: TransEQ, joined: Joined) -> Mapping[str, Callable[
     graphs = old.encoded, new.encoded
     if isinstance(graphs[0], KG) and isinstance(graphs[1], KG):
         before, after = graphs[0], graphs[1]
+        found["encoder.relations"] = lambda rows: _relations(rows, before, after)
         found["encoder.nodes.mediators.own"] = lambda own: _own_parts(own, before, after)
         found["encoder.nodes.mediators.common"] = lambda common: _common_parts(
             common, before, after
         )
     return found
+
+
+def _relations(rows: Tensor, before: KG, after: KG) -> Tensor:  # (edge types, dim)
+    """Each kind of edge with its relations; those of a new relation get the mean of all kinds."""
+    blocks = rows.view(-1, len(before.relations), rows.shape[1])
+    new = rows.mean(dim=0).expand(len(blocks), len(after.relations) - blocks.shape[1], -1)
+    return torch.cat([blocks, new], dim=1).flatten(0, 1)
 
 
 def _own_parts(own: Tensor, before: KG, after: KG) -> Tensor:  # (mediators, own dim)

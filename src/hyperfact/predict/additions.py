@@ -25,6 +25,7 @@ class Addition:
     repeated: int  # that the graph had already
     names: tuple[str, ...]  # of entities that nobody had named before
     near: tuple[str | None, ...]  # for each of them the known name that it is most like, if any
+    relations: tuple[str, ...] = ()  # that nobody had named before
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -33,6 +34,7 @@ class Addition:
             "added": [str(fact) for fact in self.facts],
             "repeated": self.repeated,
             "new_entities": [{"name": str(name), "near": near} for name, near in both],
+            "new_relations": [str(name) for name in self.relations],
         }
 
     @property
@@ -44,6 +46,8 @@ class Addition:
             yield f"{show(name)} is a new entity" + (f" (not {show(near)})" if near else "")
         if len(self.names) > _NEAR:
             yield f"{len(self.names) - _NEAR:,} further entities are new"
+        for name in self.relations:
+            yield f"{show(name)} is a new relation, known by those that share entities with it"
 
 
 def addition_of(
@@ -65,8 +69,15 @@ def addition_of(
     return Addition(facts, given - len(facts), new, tuple(shown))
 
 
-def read_facts(facts: FactLike | Iterable[FactLike], splits: Splits) -> list[Fact]:
+def read_facts(
+    facts: FactLike | Iterable[FactLike], splits: Splits, *, new_relations: bool = False
+) -> list[Fact]:
     """The facts by the names of a run; names of entities that it does not know are new ones.
+
+    Args:
+        facts: One or several.
+        splits: Of the run.
+        new_relations: Relations that it does not know are new ones too.
 
     Raises:
         FactSyntaxError: Text that is no fact.
@@ -74,10 +85,11 @@ def read_facts(facts: FactLike | Iterable[FactLike], splits: Splits) -> list[Fac
         UserError: A label that several names have, or a fact that is too long.
     """
     given = [facts] if isinstance(facts, Fact | str) else facts
-    return [_named(read_fact(f) if isinstance(f, str) else f, splits) for f in given]
+    read = (read_fact(f) if isinstance(f, str) else f for f in given)
+    return [_named(fact, splits, new_relations=new_relations) for fact in read]
 
 
-def _named(fact: Fact, splits: Splits) -> Fact:
+def _named(fact: Fact, splits: Splits, *, new_relations: bool) -> Fact:
     if len(fact.qualifiers) > MOST_QUALIFIERS:
         raise UserError(
             f"a fact of {show(fact.subject)[:80]} has {len(fact.qualifiers):,} qualifiers, "
@@ -91,20 +103,21 @@ def _named(fact: Fact, splits: Splits) -> Fact:
         return labels.find(name, "entity") or name
 
     def relation(name: str) -> str:
-        return labels.find(name, "relation") or _refused(name, relations)
+        found = labels.find(name, "relation")
+        return found or (name if new_relations and name else _refused(name, relations))
 
     pairs = tuple((relation(a), entity(v)) for a, v in fact.qualifiers)
     return Fact(entity(fact.subject), relation(fact.relation), entity(fact.object), pairs)
 
 
 def _refused(name: str, relations: Vocabulary) -> str:
-    """No encoder here knows what to make of a relation that training did not show."""
+    """Most encoders have a vector of each relation, and none for one that training did not show."""
     near = [relations[i] for _, i in relations.search.alike(name, least=0.0)[:_NEAR]]
     error = UnknownNameError("relation", name, near=near[0] if near else None)
     rest = f" The nearest known ones are {', '.join(map(show, near))}." if near else ""
     error.args = (
         f"unknown relation {name!r}: facts of a relation that training did not show cannot be "
-        f"added.{rest}",
+        f"added to this run.{rest} The encoder ingram takes new ones.",
     )
     raise error
 

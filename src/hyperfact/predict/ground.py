@@ -50,7 +50,7 @@ class Ground:
         """
         configs = self.configs
         splits = with_added(self.splits, joined)
-        knowledge = GrownKnowledge(self.knowledge, splits, joined)
+        knowledge = self._knowledge(splits, joined)
         if not can_listen(self.model, configs[0]):
             model = enlarged(self.model, configs, joined)
             with evaluating(model):
@@ -64,6 +64,12 @@ class Ground:
         scorer = replace(self.scorer, decoder=decoder, z=z, evidence=evidence)
         make = partial(enlarged, self.model, configs, joined)
         return Ground(splits, knowledge, scorer, configs, make)
+
+    def _knowledge(self, splits: Splits, joined: Joined) -> Knowledge:
+        """What is known of these facts; indexes are kept where relations have kept their number."""
+        if len(splits.relations) > len(self.splits.relations):
+            return Knowledge(splits, joined.graph, partial=self.knowledge.partial)
+        return GrownKnowledge(self.knowledge, splits, joined)
 
     @cached_property
     def _listener(self) -> Listener:

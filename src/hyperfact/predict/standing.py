@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from hyperfact.config import ExperimentConfig
+from hyperfact.config.settings import member
 from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.joining import SUPPORT, Joined
@@ -18,6 +20,7 @@ from hyperfact.predict.loading import LoadedRun
 from hyperfact.predict.scoring import Scorer
 from hyperfact.runs.artifacts import Stored
 from hyperfact.runs.build import training_facts
+from hyperfact.runs.extensions import TABLES
 
 
 class Standing:
@@ -101,6 +104,13 @@ class Standing:
         assert self._loaded is not None, "a predictor without a model comes from a directory"
         return self._loaded.model()
 
+    @property
+    def takes_new_relations(self) -> bool:
+        """Whether facts that are added may have relations that training did not show."""
+        encoders = {config.encoder.name for config in self._trained.configs}
+        tables = TABLES["encoder"]
+        return all(member(tables, "encoder", name).takes_new_relations for name in encoders)
+
     # -- further facts ----------------------------------------------------------------------------
 
     @property
@@ -112,18 +122,21 @@ class Standing:
         """Let facts count as true: the encoder hears them, and no weight changes.
 
         Args:
-            facts: By name or label, or as text; entities may be new, relations may not.
+            facts: By name or label, or as text; entities may be new, and relations where the
+                encoder knows them by what they connect (ingram).
 
         Raises:
             UserError: Something is wrong with one of them; then nothing has changed.
         """
-        given = set(read_facts(facts, self.splits))
+        given = self._read(facts)
         joined = self._joined([*self._added, *given])
         now, new = (
             frozenset(joined.added) - self._support,
             joined.entities[len(self._trained.splits.entities) :],
         )
         addition = addition_of(now - self._added, len(given), new, self.entities)
+        relations = joined.graph.relations[len(self.relations) :]
+        addition = replace(addition, relations=tuple(relations))
         self._stand_on(joined, now)
         return addition
 
@@ -133,10 +146,13 @@ class Standing:
         Returns:
             How many facts were there to take back.
         """
-        gone = self._added if facts is None else self._added & set(read_facts(facts, self.splits))
+        gone = self._added if facts is None else self._added & self._read(facts)
         now = self._added - gone
         self._stand_on(self._joined(now), now)
         return len(gone)
+
+    def _read(self, facts: FactLike | Iterable[FactLike]) -> set[Fact]:
+        return set(read_facts(facts, self.splits, new_relations=self.takes_new_relations))
 
     def given(self, facts: FactLike | Iterable[FactLike]) -> Self:
         """Another predictor that also knows these facts; this one stays as it is."""

@@ -44,6 +44,7 @@ class FactsReply(TypedDict):
     added: list[str]
     repeated: int
     new_entities: list[NewEntity]
+    new_relations: list[str]
     facts: list[str]  # all that are added now
 
 

@@ -272,3 +272,48 @@ def test_what_an_encoder_has_no_weights_for_is_refused() -> None:
     with pytest.raises(UserError, match="has no weights for"):
         one.given(Fact("club 1", "in", "city 1", (("since", "2001"),)))
     assert not one.added
+
+
+# -- relations that nobody had named ---------------------------------------------------------------
+
+UNHEARD = [
+    Fact("player 1", "coaches", "club 2", (("position", "wing"),)),
+    Fact("player 2", "coaches", "club 3", (("salary", "low"),)),
+]
+
+
+def test_ingram_takes_new_relations_and_others_say_who_does() -> None:
+    with pytest.raises(UnknownNameError, match="The encoder ingram takes new ones"):
+        predictor().given(UNHEARD)
+    before = predictor("ingram", heads=2)
+    after = before.given(UNHEARD)
+    assert set(after.relations) - set(before.relations) == {"coaches", "salary"}
+    assert "player 9 | coaches | ?" not in before.splits.relations
+    found = after.ask("player 9 | coaches | ?")
+    assert {answer.name for answer in found} == {"club 2", "club 3"}  # who stands in that role
+    asked = after.ask("player 1 | ? | club 2 | position = wing")
+    assert "coaches" in {answer.name for answer in asked}
+    assert next(a for a in asked if a.name == "coaches").where == ("added",)
+
+
+def test_known_relations_keep_their_weights_beside_a_new_one() -> None:
+    one = predictor("ingram", heads=2)
+    other = one.given(UNHEARD)
+    old, new = one.model.encoder, other.model.encoder
+    kinds = len(old.relations) // len(one.relations)  # type: ignore[arg-type]  # a table
+    before = old.relations.view(kinds, len(one.relations), -1)  # type: ignore[operator, union-attr]
+    after = new.relations.view(kinds, len(other.relations), -1)  # type: ignore[operator, union-attr]
+    assert torch.equal(before, after[:, : len(one.relations)])
+    assert torch.allclose(after[:, len(one.relations) :], old.relations.mean(dim=0))  # type: ignore[union-attr, operator]
+
+
+def test_new_relations_are_taken_back_exactly() -> None:
+    one = predictor("ingram", heads=2).given(())
+    before = all_scores(one)
+    added = one.add(UNHEARD)
+    assert added.relations == ("coaches", "salary")
+    assert any("coaches is a new relation" in note for note in added.notes)
+    assert one.remove() == 2
+    assert torch.equal(all_scores(one), before)
+    with pytest.raises(UnknownNameError):
+        one.ask("player 1 | coaches | ?")

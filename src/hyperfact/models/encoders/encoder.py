@@ -41,6 +41,7 @@ class Encoder(nn.Module, ABC):
     reads: ClassVar[Literal["kg", "facts"]] = "kg"  # what it is made for and looks at
     sees_graph: ClassVar[bool] = True  # whether vectors depend on it, beyond its sizes
     tells_apart: ClassVar[bool] = True  # whether entities have vectors of their own
+    takes_new_relations: ClassVar[bool] = False  # known by what they connect, not by a vector
     settings: Section
     #: Tables with a row for each entity or mediator, whose owners gather them by their `shard`.
     divided: ClassVar[tuple[str, ...]] = ("nodes.entities", "nodes.mediators.own")

@@ -35,6 +35,9 @@ class InGramSettings(MediatorSettings):
     )
     heads: int = Field(default=8, ge=1, description="of attention; they divide training.dim")
     bins: int = Field(default=10, ge=1, description="of weights in the relation graph")
+    strangers: float = Field(
+        default=0.0, ge=0.0, lt=1.0, description="share of relations that training takes for new"
+    )
 
 
 class InGram(Encoder):
@@ -49,8 +52,12 @@ class InGram(Encoder):
     Published is a model for new entities and relations: random features, drawn anew for each epoch,
     which linear maps widen before and narrow after. Here names are known, so that features are
     learned, d wide throughout; the residual form is that of all encoders here.
+
+    A relation that joins later begins as the mean of all, and is told from others by those that it
+    shares nodes with. `strangers` prepares for it: in each step some relations begin that way.
     """
 
+    takes_new_relations = True
     Settings = InGramSettings
     settings: InGramSettings
     card = Card(
@@ -83,7 +90,7 @@ class InGram(Encoder):
         """Representations after the last layers."""
         seen = self.view.seen(step.keep)
         inner = GraphPass(step.keep, step.generator)
-        z: Tensor = self.relations  # (types, dim)
+        z = self._first_relations(step)  # (types, dim)
         for layer in self.relation_layers:
             z = layer(z, seen.relations, inner)
         h: Tensor = self.nodes()  # (nodes, dim)
@@ -92,6 +99,15 @@ class InGram(Encoder):
             rows = self.num_entities if is_last else len(h)
             h = layer(h, z, seen=seen, rows=rows, step=step if is_last else inner)
         return Representations(h, step.columns(z[: self.num_relations]))
+
+    def _first_relations(self, step: GraphPass) -> Tensor:  # (types, dim)
+        """Before any layer; of some the mean, while they are taken for new ones."""
+        rows: Tensor = self.relations
+        if not (self.training and self.settings.strangers):
+            return rows
+        drawn = torch.rand(self.num_relations, generator=step.generator) < self.settings.strangers
+        new = drawn.to(rows.device).repeat(len(rows) // self.num_relations)
+        return torch.where(new[:, None], rows.mean(dim=0), rows)
 
 
 class Seen(NamedTuple):
