@@ -301,10 +301,10 @@ def test_known_relations_keep_their_weights_beside_a_new_one() -> None:
     other = one.given(UNHEARD)
     old, new = one.model.encoder, other.model.encoder
     kinds = len(old.relations) // len(one.relations)  # type: ignore[arg-type]  # a table
-    before = old.relations.view(kinds, len(one.relations), -1)  # type: ignore[operator, union-attr]
-    after = new.relations.view(kinds, len(other.relations), -1)  # type: ignore[operator, union-attr]
+    before = old.relations.view(kinds, len(one.relations), -1)  # type: ignore[operator]
+    after = new.relations.view(kinds, len(other.relations), -1)  # type: ignore[operator]
     assert torch.equal(before, after[:, : len(one.relations)])
-    assert torch.allclose(after[:, len(one.relations) :], old.relations.mean(dim=0))  # type: ignore[union-attr, operator]
+    assert torch.allclose(after[:, len(one.relations) :], old.relations.mean(dim=0))  # type: ignore[operator]
 
 
 def test_new_relations_are_taken_back_exactly() -> None:
