@@ -91,8 +91,7 @@ def with_added(splits: Splits, joined: Joined) -> Splits:
     """All splits over the names of now, and the further facts as a split of their own."""
     entities, relations = joined.entities, joined.graph.relations
     parts = {
-        name: replace(part, entities=entities, relations=relations)
-        for name, part in splits.items()
+        name: replace(part, entities=entities, relations=relations) for name, part in splits.items()
     }
     earlier = [parts[ADDED]] if ADDED in parts else []
     return replace(splits, parts={**parts, ADDED: union(*earlier, joined.added)})

@@ -117,7 +117,8 @@ def _refused(name: str, relations: Vocabulary) -> str:
     rest = f" The nearest known ones are {', '.join(map(show, near))}." if near else ""
     error.args = (
         f"unknown relation {name!r}: facts of a relation that training did not show cannot be "
-        f"added to this run.{rest} The encoder ingram takes new ones.",
+        f"added to this run.{rest} A run of the encoder ingram "
+        "with encoder.strangers takes new ones.",
     )
     raise error
 

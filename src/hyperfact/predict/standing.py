@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from hyperfact.config import ExperimentConfig
-from hyperfact.config.settings import member
+from hyperfact.config.settings import member, settings_of
 from hyperfact.graph.facts import Fact, Vocabulary
 from hyperfact.graph.hkg import Splits
 from hyperfact.graph.joining import SUPPORT, Joined
@@ -107,9 +107,14 @@ class Standing:
     @property
     def takes_new_relations(self) -> bool:
         """Whether facts that are added may have relations that training did not show."""
-        encoders = {config.encoder.name for config in self._trained.configs}
-        tables = TABLES["encoder"]
-        return all(member(tables, "encoder", name).takes_new_relations for name in encoders)
+        table = TABLES["encoder"]
+        sections = [config.encoder for config in self._trained.configs]
+        return all(
+            member(table, "encoder", section.name).takes_new_relations(
+                settings_of(table, "encoder", section)
+            )
+            for section in sections
+        )
 
     # -- further facts ----------------------------------------------------------------------------
 

@@ -283,9 +283,11 @@ UNHEARD = [
 
 
 def test_ingram_takes_new_relations_and_others_say_who_does() -> None:
-    with pytest.raises(UnknownNameError, match="The encoder ingram takes new ones"):
+    with pytest.raises(UnknownNameError, match=r"the encoder ingram with encoder\.strangers"):
         predictor().given(UNHEARD)
-    before = predictor("ingram", heads=2)
+    with pytest.raises(UnknownNameError):
+        predictor("ingram", heads=2).given(UNHEARD)  # which was not prepared
+    before = predictor("ingram", heads=2, strangers=0.2)
     after = before.given(UNHEARD)
     assert set(after.relations) - set(before.relations) == {"coaches", "salary"}
     assert "player 9 | coaches | ?" not in before.splits.relations
@@ -297,7 +299,7 @@ def test_ingram_takes_new_relations_and_others_say_who_does() -> None:
 
 
 def test_known_relations_keep_their_weights_beside_a_new_one() -> None:
-    one = predictor("ingram", heads=2)
+    one = predictor("ingram", heads=2, strangers=0.2)
     other = one.given(UNHEARD)
     old, new = one.model.encoder, other.model.encoder
     kinds = len(old.relations) // len(one.relations)  # type: ignore[arg-type]  # a table
@@ -308,7 +310,7 @@ def test_known_relations_keep_their_weights_beside_a_new_one() -> None:
 
 
 def test_new_relations_are_taken_back_exactly() -> None:
-    one = predictor("ingram", heads=2).given(())
+    one = predictor("ingram", heads=2, strangers=0.2).given(())
     before = all_scores(one)
     added = one.add(UNHEARD)
     assert added.relations == ("coaches", "salary")

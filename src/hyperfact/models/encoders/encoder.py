@@ -41,7 +41,6 @@ class Encoder(nn.Module, ABC):
     reads: ClassVar[Literal["kg", "facts"]] = "kg"  # what it is made for and looks at
     sees_graph: ClassVar[bool] = True  # whether vectors depend on it, beyond its sizes
     tells_apart: ClassVar[bool] = True  # whether entities have vectors of their own
-    takes_new_relations: ClassVar[bool] = False  # known by what they connect, not by a vector
     settings: Section
     #: Tables with a row for each entity or mediator, whose owners gather them by their `shard`.
     divided: ClassVar[tuple[str, ...]] = ("nodes.entities", "nodes.mediators.own")
@@ -79,6 +78,11 @@ class Encoder(nn.Module, ABC):
     def forward(self, step: GraphPass | None = None) -> Representations:
         """`encode`; by default over the whole graph and without dropout."""
         return self.encode(step or GraphPass())
+
+    @staticmethod
+    def takes_new_relations(settings: Any) -> bool:  # noqa: ARG004 - for the members
+        """Whether relations may join after training, known by what they connect."""
+        return False
 
     def keep_without(self, graph: KG | HKG, facts: Array) -> Tensor:  # (items,) bool
         """What remains of its graph when these facts are not known: of edges or of facts.

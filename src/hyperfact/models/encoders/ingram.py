@@ -57,7 +57,6 @@ class InGram(Encoder):
     shares nodes with. `strangers` prepares for it: in each step some relations begin that way.
     """
 
-    takes_new_relations = True
     Settings = InGramSettings
     settings: InGramSettings
     card = Card(
@@ -69,6 +68,11 @@ class InGram(Encoder):
         qualifiers="edges from mediators to values; attributes are nodes of the relation graph",
         is_expressive=True,
     )
+
+    @staticmethod
+    def takes_new_relations(settings: InGramSettings) -> bool:
+        """Where training has prepared for it."""
+        return settings.strangers > 0
 
     def prepare(self, graph: KG, generator: torch.Generator) -> None:
         """h^0 of nodes and edge types, and the layers."""
