@@ -17,6 +17,7 @@ from hyperfact.kernels import (
     EdgeIndex,
     SoftmaxOptions,
     Targets,
+    complex_distance,
     compose_aggregate,
     count_rivals,
     dropout,
@@ -113,6 +114,19 @@ def dropout_steps() -> tuple[Step, Step]:
     )
 
 
+def distance_steps() -> tuple[Step, Step]:
+    """Complex points from 256 rows each, and the slopes of both."""
+    generator = torch.Generator().manual_seed(0)
+    points = torch.randn(BATCH, DIM, generator=generator).requires_grad_()
+    table = torch.randn(ENTITIES, DIM, generator=generator).requires_grad_()
+    ids = torch.randint(ENTITIES, (BATCH, 256), generator=generator)
+
+    def plain() -> None:
+        torch.autograd.backward(reference.complex_distance(points[:, None], table[ids]).sum())
+
+    return lambda: torch.autograd.backward(complex_distance(points, table, ids).sum()), plain
+
+
 def ranking_steps() -> tuple[Step, Step]:
     scores, targets = torch.randn(BATCH, ENTITIES), torch.randint(ENTITIES, (BATCH,))
     offsets = torch.arange(BATCH + 1) * 20
@@ -200,6 +214,7 @@ def rows() -> Iterator[dict[str, Any]]:
         yield compared("softmax loss of 1,024 queries, with its products", softmax_steps())
         yield compared("softmax loss of 1,024 x 28,645 logits", logits_steps())
         yield compared("dropout of all nodes, forward and backward", dropout_steps())
+        yield compared("complex distances of 1,024 x 256 pairs", distance_steps())
         yield compared("rivals among 1,024 x 28,645 scores", ranking_steps())
     finally:
         torch.set_num_threads(before)

@@ -2,14 +2,15 @@
 
 Order: exponential, jit, affinity, attention_tables, ragged_checks, threads, buffers, compositions,
 edges, member_index, neighbours, dispatch, matrices, sparse_rows, softmax, divided_softmax,
-reference, added_scores, edge_attention, basis, blocks, compose, listening, members, cross_entropy,
-dropout, ragged_attention, rivals.
+reference, added_scores, complex_distance, edge_attention, basis, blocks, compose, listening,
+members, cross_entropy, dropout, ragged_attention, rivals.
 """
 
 from hyperfact.kernels.affinity import column_affinity
 from hyperfact.kernels.attention_tables import AttentionTables
 from hyperfact.kernels.basis import aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate
+from hyperfact.kernels.complex_distance import all_complex_distances, complex_distance
 from hyperfact.kernels.compose import compose_aggregate
 from hyperfact.kernels.compositions import COMPOSITIONS, Composition
 from hyperfact.kernels.cross_entropy import has_fast_bfloat16, softmax_cross_entropy
@@ -35,9 +36,11 @@ __all__ = [
     "Targets",
     "aggregate_members",
     "aggregate_weighted",
+    "all_complex_distances",
     "attend",
     "block_aggregate",
     "column_affinity",
+    "complex_distance",
     "compose_aggregate",
     "count_rivals",
     "dropout",

@@ -104,6 +104,12 @@ def dropout(x: Tensor, p: float, *, keep: Tensor) -> Tensor:
     return torch.where(keep.to(x.device), x / (1 - p), x.new_zeros(()))
 
 
+def complex_distance(points: Tensor, rows: Tensor, tiny: float = 1e-12) -> Tensor:
+    """The sum of the lengths of complex differences, over the last dimension."""
+    (a, b), (c, d) = points.chunk(2, dim=-1), rows.chunk(2, dim=-1)
+    return ((a - c).square() + (b - d).square() + tiny).sqrt().sum(dim=-1)
+
+
 def count_rivals(
     scores: Tensor,
     targets: Tensor,

@@ -3,10 +3,15 @@
 import torch
 from torch import Tensor
 
+from hyperfact.graph.batches import FactBatch
+from hyperfact.kernels import all_complex_distances, complex_distance, reference
+from hyperfact.kernels.dispatch import has_kernels
 from hyperfact.models.decoders.complex import conjugate, multiply, refuse_odd
+from hyperfact.models.decoders.decoder import ALL
 from hyperfact.models.decoders.triple_distance import TripleDistance
 from hyperfact.models.decoders.triple_edges import Edges, TripleSettings
 from hyperfact.models.model_card import Card
+from hyperfact.models.representations import Representations
 
 _TINY = 1e-12
 
@@ -51,9 +56,35 @@ class RotatE(TripleDistance):
     def distance(self, point: Tensor, relation: Tensor, candidates: Tensor) -> Tensor:
         """The sum of the lengths of complex differences."""
         del relation
-        (a, b), (c, d) = point[:, None].chunk(2, dim=-1), candidates.chunk(2, dim=-1)
-        squares = (a - c).square() + (b - d).square()  # (batch, k, dim / 2)
-        return (squares + _TINY).sqrt().sum(dim=-1)
+        return reference.complex_distance(point[:, None], candidates)
+
+    def score_candidates(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, k)
+        """A kernel walks the rows of the candidates where they lie."""
+        known, table = self.known(facts, slots, z, generator), self.candidates(z.entities)
+        return self._summed(known, lambda point: complex_distance(point, table, candidates))
+
+    def score_slot(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: slice = ALL,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, candidates)
+        """The same for all of them, where no gradient is wanted."""
+        if torch.is_grad_enabled() or not has_kernels(z.entities):
+            return super().score_slot(facts, slots, z, candidates=candidates, generator=generator)
+        known, table = self.known(facts, slots, z, generator), self.candidates(z.entities)
+        return self._summed(known, lambda point: all_complex_distances(point, table[candidates]))
 
 
 def turns(relation: Tensor) -> Tensor:  # (…, dim)

@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import torch
@@ -74,8 +75,12 @@ class TripleDistance(Candidatewise):
 
     def judge(self, known: Pointed, candidates: Tensor) -> Tensor:  # (batch, k)
         """All edges, one after the other: candidates are many, edges are few."""
+        relations = iter(known.relation.unbind(dim=1))
+        return self._summed(known, lambda p: self.distance(p, next(relations), candidates))
+
+    def _summed(self, known: Pointed, distance: Callable[[Tensor], Tensor]) -> Tensor:  # (batch, k)
+        """Scores, from the distances of the points of one edge of each fact."""
         total: Tensor | float = 0.0
-        for point, relation, exists in zip(*(part.unbind(dim=1) for part in known), strict=True):
-            distance = self.distance(point, relation, candidates)
-            total = total + torch.where(exists[:, None], distance, 0.0)
+        for point, exists in zip(known.points.unbind(1), known.exists.unbind(1), strict=True):
+            total = total + torch.where(exists[:, None], distance(point), 0.0)
         return -self.temperature * total
