@@ -96,7 +96,7 @@ class Choice:
         config = read_config(self.config, changes).with_data_dir(self.data_dir)
         refuse_unknown({"encoder": config.encoder.name, "decoder": config.decoder.name})
         splits = labelled(chosen_data(config), self.labels)
-        if self.config is None:
+        if self.config is None and not config.data.facts_held:
             config = fitted(changes, splits).with_data_dir(self.data_dir)
         refuse_impossible(config, splits.train, max_memory or machine_memory())
         data = config.data.model_copy(update={"dataset": absolute(config.data.dataset)})
@@ -256,6 +256,10 @@ def chosen_data(config: ExperimentConfig) -> Splits:
     data = config.data
     if not data.dataset:
         raise UserError("no data: give --dataset, or set data.dataset in the configuration")
+    if data.facts_held:
+        from hyperfact.runs.streaming import load_training
+
+        return load_training(config)
     folder = Path(data.data_dir) if data.data_dir is not None else None
     reading = Reading(folder, data.format, data.columns, data.literals)
     splits, said = ensure_splits(reading.splits(data.dataset))

@@ -42,6 +42,12 @@ class DataConfig(Section):
     train_on: Literal["train", "train+valid"] = Field(
         default="train", description="facts to learn from; train+valid leaves nothing to choose by"
     )
+    facts_held: int = Field(
+        default=0,
+        ge=0,
+        description="training facts that memory holds at once, read from a dataset in parts as "
+        "training goes on; 0: all",
+    )
 
 
 class GraphConfig(Section):

@@ -1,7 +1,7 @@
 """Files to facts and back: `load` a dataset by name or path, `write` one in any format.
 
 Order: audit, benchmarks, builder, bundle, label_files, layouts, manifest, split, stats, formats,
-parted.
+parted, part_rows.
 """
 
 import logging

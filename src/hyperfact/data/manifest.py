@@ -105,11 +105,21 @@ def read_manifest(folder: Path, *, check: bool = True) -> Manifest:
         if manifest.rows("facts", split) != facts:
             raise DataError(f"{path}: the parts of {split} do not hold its {facts:,} facts")
     for part in manifest.parts:
-        _check(folder / part.file, part, content=check)
+        check_part(folder / part.file, part, content=check)
     return manifest
 
 
-def _check(path: Path, part: Part, *, content: bool) -> None:
+def check_part(path: Path, part: Part, *, content: bool) -> None:
+    """Refuse a file that is not the part that was written.
+
+    Args:
+        path: The file.
+        part: What the manifest says of it.
+        content: Also read it for its checksum.
+
+    Raises:
+        DataError: It is missing or altered.
+    """
     remedy = "copy the dataset again, or convert it anew"
     if path.is_symlink() or not path.is_file():
         raise DataError(f"{path}: this part of the dataset is missing; {remedy}")

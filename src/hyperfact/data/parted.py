@@ -9,7 +9,7 @@
 Facts of a split count from 0, are a set, and have their qualifiers in canonical order.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,15 +127,26 @@ def read_parted(folder: Path, *, literals: str = "keep") -> tuple[Splits, ReadRe
         DataError: A part is missing, altered, or not what its name says.
     """
     manifest = read_manifest(folder)
-    with database(lambda why: DataError(f"{folder}: not usable ({why})")) as db:
-        entities = _vocabulary(db, manifest, "entities")
-        relations = _vocabulary(db, manifest, "relations")
-        columns = {split: _columns(db, manifest, split) for split in manifest.splits}
+    entities, relations, columns = read_splits(manifest, manifest.splits)
     if literals != "keep":
         return _built(manifest.name, entities, relations, columns, literals)
     parts = {name: HKG.from_columns(entities, relations, c) for name, c in columns.items()}
     count = sum(isinstance(name, Literal) for name in entities)
     return Splits(parts, manifest.name), ReadReport(literals=count, formats=(NAME,))
+
+
+def read_splits(
+    manifest: Manifest, splits: Iterable[str]
+) -> tuple[Vocabulary, Vocabulary, dict[str, Columns]]:
+    """The names of entities and of relations, and the facts of some splits, in memory.
+
+    Raises:
+        DataError: A part is not what its name says.
+    """
+    with database(lambda why: DataError(f"{manifest.folder}: not usable ({why})")) as db:
+        entities = _vocabulary(db, manifest, "entities")
+        relations = _vocabulary(db, manifest, "relations")
+        return entities, relations, {split: _columns(db, manifest, split) for split in splits}
 
 
 def _built(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hyperfact.graph.facts_in_parts import FactsInParts
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.ragged import Array, Places, offsets_of
 
@@ -36,6 +37,8 @@ class RoleIndex:
     @classmethod
     def of(cls, hkg: HKG) -> "RoleIndex":
         """The roles of these facts."""
+        if isinstance(hkg, FactsInParts):
+            return cls(*hkg.roles)
         c, relations, width = hkg.columns, len(hkg.relations), max(1, len(hkg.entities))
         columns = {
             SUBJECT: (c.relation, c.subject),

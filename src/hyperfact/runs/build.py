@@ -18,6 +18,7 @@ from hyperfact.config import (
 from hyperfact.data import load
 from hyperfact.errors import ConfigError, DataError
 from hyperfact.evaluation import Limits, Policy
+from hyperfact.graph.facts_in_parts import FactsInParts
 from hyperfact.graph.hkg import HKG, Splits, union
 from hyperfact.graph.joining import ADDED
 from hyperfact.graph.kg import KG
@@ -123,7 +124,7 @@ def training_facts(config: ExperimentConfig, splits: Splits) -> HKG:
         train = union(train, splits.valid)
     if ADDED in splits:
         train = union(train, splits[ADDED])
-    if not len(train):
+    if not len(train) and not isinstance(train, FactsInParts):
         raise DataError(f"{splits.name}: there are no training facts")
     return train
 

@@ -13,12 +13,13 @@ from hyperfact.data.label_files import label_lines
 from hyperfact.errors import CheckpointError, UserError
 from hyperfact.graph.hkg import Splits
 from hyperfact.runs import artifacts
-from hyperfact.runs.build import load_data, meanings, resolve
+from hyperfact.runs.build import meanings, resolve
 from hyperfact.runs.provenance import deciding, refuse_other
 from hyperfact.runs.record import Directory, Record, noting_failure
 from hyperfact.runs.run import Run, evaluate_split, open_run
 from hyperfact.runs.setup import Setup, set_up
 from hyperfact.runs.sizes import refuse_impossible
+from hyperfact.runs.streaming import load_training
 from hyperfact.system.lock import RunLock
 from hyperfact.system.memory import machine_memory
 from hyperfact.system.torchrun import restarts
@@ -51,7 +52,7 @@ def run(
         hold: Keeps signals out of steps, so that an interrupted run stores where it is.
     """
     config = resolve(config)
-    splits = splits if splits is not None else load_data(config)
+    splits = splits if splits is not None else load_training(config)
     refuse_impossible(config, splits.train, machine_memory())
     if out is None:
         return train_and_test(set_up(config, splits), watch=watch, hold=hold)
@@ -129,7 +130,7 @@ def resume(
             together.wait()  # for the lock, and for what it tidies up
         config = resolve(artifacts.read_config(path)).with_data_dir(data_dir)
         stored = _last(checkpoints, config, path)
-        splits = splits if splits is not None else load_data(config)
+        splits = splits if splits is not None else load_training(config)
         with nullcontext() if writer is None else noting_failure(writer, checkpoints):
             setup = set_up(config, splits)
             directory = Directory(writer, checkpoints, setup, hold)

@@ -14,6 +14,7 @@ from hyperfact import __version__, kernels
 from hyperfact.config import ExperimentConfig
 from hyperfact.errors import ConfigError
 from hyperfact.graph.facts import Vocabulary
+from hyperfact.graph.facts_in_parts import FactsInParts
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.models.transeq import TransEQ
 
@@ -125,6 +126,8 @@ def _names_hash(names: Vocabulary) -> str:
 
 def _facts_hash(facts: HKG) -> str:
     """Of facts in their order, which decides what is drawn when."""
+    if isinstance(facts, FactsInParts):
+        return facts.order
     c = facts.columns
     digest = hashlib.sha256()
     for column in (c.subject, c.relation, c.object, c.offsets, c.attributes, c.values):

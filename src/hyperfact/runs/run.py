@@ -111,7 +111,7 @@ def evaluate_split(
         found = rank_with(score, facts, known, policy=policy, limits=limits)
         numbers = _number_errors(run, model, score, facts, known, policy)
         found = replace(found, numbers=numbers, support=support_size(run.splits))
-        if alone:
+        if alone or known.train is None:
             return found
         beside = {}
         if policy.given == "all" and len(facts.columns.values):
@@ -129,7 +129,9 @@ def _number_errors(
     run: Run, model: TransEQ, score: Scorer, facts: HKG, known: Background, policy: Policy
 ) -> NumberErrors | None:
     """Of numbers that the model estimates, or guesses by how likely it finds those of training."""
-    numbers = known.numbers or NumberRoles.of(known.training_facts, names=True)
+    if known.train is None:
+        return None
+    numbers = known.numbers or NumberRoles.of(known.train, names=True)
     if not numbers:
         return None
     estimate = partial(NumberGuesses(known.training_facts, numbers).estimates, score)

@@ -9,6 +9,7 @@ import torch
 from hyperfact.config import ExperimentConfig, member, settings_of
 from hyperfact.errors import ConfigError
 from hyperfact.evaluation import Background, Policy, evaluate
+from hyperfact.graph.facts_in_parts import FactsInParts
 from hyperfact.graph.hkg import HKG, Splits
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs.build import (
@@ -21,6 +22,7 @@ from hyperfact.runs.build import (
 )
 from hyperfact.runs.extensions import TABLES
 from hyperfact.runs.inductive import supported
+from hyperfact.runs.streaming import refuse_unstreamable
 from hyperfact.system.memory import keep_freed_memory
 from hyperfact.training.distributed import team
 from hyperfact.training.events import Event, Hold
@@ -94,6 +96,8 @@ def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     """The parts of a run: facts, their graph in a new model, and its training."""
     keep_freed_memory()
     train = training_facts(config, splits)
+    if isinstance(train, FactsInParts):
+        refuse_unstreamable(config)
     generator = torch.Generator().manual_seed(config.training.seed)
     model = build(config, train, generator)
     together = team()
@@ -111,4 +115,6 @@ def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
         generator=generator,
     )
     valid, known = validation_facts(config, splits), Background.of(splits, train, numbers)
+    if isinstance(train, FactsInParts):
+        known = replace(known, train=None)  # what needs all of them is refused or left out
     return Setup(config, splits, train, valid, known, trainer)

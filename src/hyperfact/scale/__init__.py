@@ -4,7 +4,8 @@ Every result equals that of the in-memory path: the same fingerprints, the same 
 is written here is SQL that DuckDB and Spark both run; an engine (`system.engine`) runs it.
 
 Order: row_words, row_numbers, disk_facts, disk_edges, disk_parts, disk_restore, disk_rules,
-disk_audit, disk_split, disk_stats, disk_verify, kg_files, disk_work, spool, dump.
+disk_audit, disk_split, disk_stats, disk_verify, kg_files, disk_work, disk_training,
+spool, dump.
 """
 
 from hyperfact.scale.disk_facts import DiskFacts

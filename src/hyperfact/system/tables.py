@@ -39,11 +39,24 @@ def database(
         refuse: Makes our error of the first line of theirs.
         threads: At most; DuckDB chooses if not given.
     """
+    with explained(refuse), connected(threads=threads) as db:
+        yield db
+
+
+def connected(*, threads: int | None = None) -> "DuckDBPyConnection":
+    """DuckDB in memory, to be kept and asked more than once; nobody explains its errors."""
+    import duckdb
+
+    return duckdb.connect(config={} if threads is None else {"threads": threads})
+
+
+@contextmanager
+def explained(refuse: Callable[[str], HyperfactError]) -> Iterator[None]:
+    """Errors of DuckDB in this block are ours: made of the first line of theirs."""
     import duckdb
 
     try:
-        with duckdb.connect(config={} if threads is None else {"threads": threads}) as db:
-            yield db
+        yield
     except duckdb.Error as error:
         raise refuse(str(error).partition("\n")[0]) from error
 

@@ -4,7 +4,6 @@ Queries, not facts, are trained: a query is a fact with one slot blank. With eve
 candidate, queries with the same known part are one item with several answers.
 """
 
-import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -20,11 +19,12 @@ from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import Array, find, owners_of, places_of
 from hyperfact.kernels.cross_entropy import scores_cross_entropy, softmax_cross_entropy
 from hyperfact.kernels.softmax import Part, SoftmaxOptions, Targets
-from hyperfact.models.decoders.decoder import ALL, LinearForm
-from hyperfact.models.representations import Representations, rows_of
+from hyperfact.models.decoders.decoder import ALL
+from hyperfact.models.representations import Representations
 from hyperfact.models.shard import Shard
 from hyperfact.models.transeq import TransEQ
 from hyperfact.training.adversarial import self_adversarial
+from hyperfact.training.share import sampled
 
 _ROUNDS = 64  # of redrawing negatives; a query answered by nearly all entities may keep some
 
@@ -45,6 +45,14 @@ class Objective(ABC):
 
     def __len__(self) -> int:
         return len(self.queries)
+
+    def shuffled(self, generator: torch.Generator) -> Array:
+        """An order of the items for an epoch, as whole numbers that `part` understands."""
+        return torch.randperm(len(self), generator=generator).numpy()
+
+    def part(self, order: Array, start: int, stop: int) -> "tuple[Objective, Array]":
+        """Some items of an order: who knows them, and their numbers there."""
+        return self, order[start:stop]
 
     @abstractmethod
     def loss(
@@ -181,30 +189,6 @@ def counted_once(loss: Tensor, shard: Shard | None) -> Tensor:
     Its gradient stays whole, for each shard has that of its own rows.
     """
     return loss if shard is None else loss - loss.detach() * (1 - 1 / shard.size)
-
-
-def sampled(
-    form: LinearForm, targets: Targets, share: float, generator: torch.Generator
-) -> tuple[LinearForm, Targets]:
-    """Fewer candidates, numbered anew: all answers, and a sample of the rest.
-
-    A sampled candidate stands for 1 / share others, by a bias of -log(share), so that the sum of
-    exponentials is right on average.
-    """
-    candidates = len(form.table)
-    chosen = torch.zeros(candidates, dtype=torch.bool)
-    chosen[torch.randperm(candidates, generator=generator)[: round(share * candidates)]] = True
-    bias = torch.full((candidates,), -math.log(share), dtype=form.table.dtype)
-    chosen[targets.answers], bias[targets.answers] = True, 0.0
-    kept = chosen.nonzero()[:, 0]
-    place = torch.cumsum(chosen, dim=0) - 1
-    bias, here = bias.index_select(0, kept).to(form.table.device), kept.to(form.table.device)
-    own = 0.0 if form.bias is None else form.bias.index_select(0, here)
-    added = None if form.added is None else form.added.only(kept)
-    return (
-        form._replace(table=rows_of(form.table, here), bias=bias + own, added=added),
-        targets._replace(answers=place.index_select(0, targets.answers)),
-    )
 
 
 class SampledNegatives(Objective):

@@ -2,10 +2,12 @@
 
 from hyperfact.config import ObjectiveConfig
 from hyperfact.errors import ConfigError
+from hyperfact.graph.facts_in_parts import FactsInParts
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.number_roles import NumberRoles
 from hyperfact.training.joint import JointSoftmax
 from hyperfact.training.objective import AllEntities, Objective, SampledNegatives
+from hyperfact.training.streamed import Streamed
 from hyperfact.training.with_numbers import WithNumbers
 
 
@@ -28,6 +30,8 @@ def make_objective(
         raise ConfigError("objective.joint asks for every slot; this decoder fills no values")
     if settings.joint and numbers is not None:
         raise ConfigError("objective.joint knows no numbers; set decoder.numbers = false")
+    if isinstance(train, FactsInParts):
+        return Streamed(train, settings, values=values)
     if settings.joint:
         return JointSoftmax(train, settings)
     if numbers is not None:

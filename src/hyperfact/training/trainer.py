@@ -73,7 +73,7 @@ class Trainer:
         self.epoch = 0  # epochs begun
         self.step = 0  # steps done in this epoch
         self.sums = Sums()  # of them
-        self.order: Array = np.zeros(0, dtype=np.int64)  # items of the epoch, as drawn
+        self.order: Array = np.zeros(0, dtype=np.int64)  # of the items of the epoch, as drawn
         self.hidden: Tensor | None = None  # edges to keep in this epoch
         self.log: list[Epoch] = []  # epochs finished
         self.best: dict[str, Tensor] = {}  # the weights of the best of them; empty: none
@@ -142,7 +142,7 @@ class Trainer:
 
     def _begin_epoch(self) -> None:
         self.epoch, self.step, self.sums = self.epoch + 1, 0, Sums()
-        self.order = torch.randperm(len(self.objective), generator=self.generator).numpy()
+        self.order = self.objective.shuffled(self.generator)
         if isinstance(self.hide_targets, float):
             facts = len(self.objective.graph)
             share = round(self.hide_targets * facts)
@@ -152,7 +152,9 @@ class Trainer:
     def _step(self) -> Report:
         self._in_step, start = True, seconds()
         size = self.training.batch_size
-        items = self.order[self.step * size : (self.step + 1) * size]
+        start_item = self.step * size
+        stop_item = min(start_item + size, len(self.objective))
+        objective, items = self.objective.part(self.order, start_item, stop_item)
         self.model.train()
         rate = self._rate(self.step)
         for group in self.optimizer.param_groups:
@@ -160,10 +162,10 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         keep = self.hidden
         if self.hide_targets == "batch":
-            keep = self.model.keep_without(self.objective.facts_of(items))
+            keep = self.model.keep_without(objective.facts_of(items))
         loss = accumulate(
             self.model,
-            self.objective,
+            objective,
             items,
             micro_batch=self.training.micro_batch,
             keep=keep,

@@ -23,8 +23,9 @@ from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
 from hyperfact.training.adversarial import self_adversarial
 from hyperfact.training.joint import JointSoftmax
-from hyperfact.training.objective import AllEntities, SampledNegatives, sampled
+from hyperfact.training.objective import AllEntities, SampledNegatives
 from hyperfact.training.objectives import make_objective
+from hyperfact.training.share import sampled
 from tests.support.models import model_of, random_facts, toy
 
 
