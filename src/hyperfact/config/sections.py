@@ -64,6 +64,12 @@ class GraphConfig(Section):
         description="facts hidden from the encoder while training: none, those of the batch, "
         "or a share of all, drawn anew each epoch",
     )
+    sample: tuple[int, ...] = Field(
+        default=(),
+        description="edges that a node hears while training, drawn anew in each step: so many of "
+        "each entity that a batch names, then of each that these hear, and so on, a number for "
+        "each layer; []: all edges of the graph",
+    )
     unseen: Literal["role", "mean", "own"] = Field(
         default="role",
         description="what stands for entities that no training fact names: the mean of who is seen "
@@ -81,6 +87,13 @@ class GraphConfig(Section):
     def _is_share(cls, value: str | float) -> str | float:
         if isinstance(value, float) and not 0.0 < value < 1.0:
             raise ValueError("a share lies between 0 and 1")
+        return value
+
+    @field_validator("sample")
+    @classmethod
+    def _is_positive(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if any(size < 1 for size in value):
+            raise ValueError("expected numbers of edges of 1 and more, such as [10, 5]")
         return value
 
     def unused(self) -> Mapping[str, str]:

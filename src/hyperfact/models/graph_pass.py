@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from hyperfact.models.neighbourhood import Neighbourhood
 from hyperfact.models.noise import dropout
 from hyperfact.models.shard import Shard
 
@@ -21,6 +22,7 @@ class GraphPass:
     generator: torch.Generator | None = None  # of dropout; None: no dropout
     coordinates: Tensor | None = None  # (kept,) in this order; None: all
     shard: Shard | None = None  # whose rows alone are computed; None: all
+    near: Neighbourhood | None = None  # whose seeds alone are computed; None: all
 
     def columns(self, x: Tensor) -> Tensor:  # (…, kept)
         """The wanted coordinates of vectors."""

@@ -8,7 +8,7 @@ phi(s, r, o, {(a, v)})                the decoder, from the vectors of the fact
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
@@ -21,25 +21,18 @@ from hyperfact.graph.kg import KG
 from hyperfact.graph.ragged import Array
 from hyperfact.kernels.softmax import Targets
 from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
+from hyperfact.models.deferred import Deferred
 from hyperfact.models.encoders.encoder import Encoder
 from hyperfact.models.evidence import Evidence
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.hypergraph import Hypergraph
+from hyperfact.models.mediator_vectors import Mediators
 from hyperfact.models.numbers import Numbers
 from hyperfact.models.representations import Representations
 from hyperfact.models.shard import Shard
 from hyperfact.models.unseen import Unseen
 
 Precision = Literal["float32", "bfloat16", "float64"]
-
-
-@dataclass(frozen=True)
-class Mediators:
-    """What enters the encoder for mediators, and the facts that they stand for."""
-
-    vectors: Tensor  # (mediators, dim)
-    fact: Array  # (mediators,) row of the training facts; -1 if the graph was imported
-    relation: Array  # (mediators,) the primary relation
 
 
 class TransEQ(nn.Module):
@@ -74,6 +67,7 @@ class TransEQ(nn.Module):
         self.unseen, self.numbers, self.facts = unseen, numbers, facts
         self.encoder, self.decoder, self.evidence = encoder, decoder, evidence
         self.shard: Shard | None = None  # of which the encoder's tables hold the rows
+        self.sample: tuple[int, ...] = ()  # neighbours heard while training; empty: all
         self.to(torch.float64 if precision == "float64" else torch.float32)
 
     @property
@@ -104,11 +98,8 @@ class TransEQ(nn.Module):
             generator: Source of what a step of training draws; None: nothing is drawn.
         """
         keep, facts = self._parts(keep)
-        coordinates = self.decoder.coordinates(generator)
-        if coordinates is not None:
-            coordinates = coordinates.to(self.device)
         shard = self.shard if self.encoder.computes_own else None
-        step = GraphPass(keep, generator, coordinates, shard)
+        step = GraphPass(keep, generator, self.coordinates(generator), shard)
         with self.products():
             z: Representations = self.encoder(step)
         z = self._own_rows(z)
@@ -118,6 +109,11 @@ class TransEQ(nn.Module):
             z.entities, training=self.training, shard=self.shard
         )
         return Representations(entities, z.relations, stand_ins, self.numbers, facts)
+
+    def coordinates(self, generator: torch.Generator | None) -> Tensor | None:  # (kept,)
+        """Those that the decoder wants in a step of training; None: all."""
+        wanted = self.decoder.coordinates(generator)
+        return None if wanted is None else wanted.to(self.device)
 
     def _parts(self, keep: Tensor | None) -> tuple[Tensor | None, Hypergraph | None]:
         """What the encoder keeps of its graph, and the facts that the decoder still reads."""
@@ -183,6 +179,8 @@ class TransEQ(nn.Module):
             more: Further entities, as ids.
         """
         facts, more = facts.to(z.device), tuple(ids.to(z.device) for ids in more)
+        if isinstance(z, Deferred):
+            return z.named(facts, *more)
         if self.shard is None:
             return z, facts, more
         return z.with_rows_for(facts, self.shard, len(self.encoded.entities), *more)

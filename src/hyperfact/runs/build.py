@@ -33,6 +33,7 @@ from hyperfact.models.transeq import Precision, TransEQ
 from hyperfact.models.unseen import Unseen
 from hyperfact.runs.device import device_of
 from hyperfact.runs.extensions import TABLES
+from hyperfact.runs.sampled_graph import refuse_unsampled
 from hyperfact.transforms import TRANSFORMS, transform
 
 #: How validation facts are ranked where an epoch or a setting is chosen by them.
@@ -47,6 +48,7 @@ def resolve(config: ExperimentConfig) -> ExperimentConfig:
         settings = settings_of(table, kind, section)
         parts[kind] = type(section)(name=section.name, **settings.model_dump())
     _refuse_transformation(config)
+    refuse_unsampled(config)
     decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
     _refuse_nameless(config)
     if config.objective.negatives is None:
@@ -160,7 +162,7 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
         settings=settings_of(TABLES["encoder"], "encoder", config.encoder),
         generator=generator,
     )
-    return TransEQ(
+    model = TransEQ(
         graph,
         encoder=encoder,
         decoder=build_decoder(config, len(graph.entities), generator),
@@ -170,6 +172,8 @@ def build(config: ExperimentConfig, train: HKG, generator: torch.Generator) -> T
         evidence=evidence_of(config, train),
         facts=facts_of(config, train),
     ).to(device)
+    model.sample = config.graph.sample
+    return model
 
 
 def build_decoder(

@@ -11,6 +11,7 @@ from hyperfact.errors import ConfigError
 from hyperfact.graph.kg import KG
 from hyperfact.kernels.compose import compose_aggregate
 from hyperfact.kernels.compositions import COMPOSITIONS
+from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.models.encoders.encoder import Encoder, glorot, table
 from hyperfact.models.encoders.graph_view import GraphView, Normaliser, Receivers, edges_of
 from hyperfact.models.encoders.layers import LayerSettings, MediatorSettings, NodeInput, Update
@@ -51,7 +52,7 @@ class CompGCN(Encoder):
 
     Settings = CompGCNSettings
     settings: CompGCNSettings
-    computes_own = True
+    computes_own = samples = True
     card = Card(
         title="CompGCN",
         year=2020,
@@ -76,18 +77,30 @@ class CompGCN(Encoder):
 
     def encode(self, step: GraphPass) -> Representations:
         """Representations after the last layer, the only one that may leave coordinates out."""
-        h: Tensor = self.nodes()  # (nodes, dim)
+        h: Tensor = self.nodes.of(step.near)  # (nodes, dim)
         z: Tensor = self.relations  # (2 * types, dim)
-        weights = self.view.weights(step.keep)
         inner = GraphPass(step.keep, step.generator)
-        everybody = self.view.receivers(slice(0, len(h)))
         *earlier, last = cast("Iterable[CompGCNLayer]", self.layers)
-        for layer in earlier:
-            h = layer(h, z, receivers=everybody, weights=weights, step=inner)
+        *hops, (wanted, weights) = self._hops(step, len(h))
+        for layer, (receivers, inner_weights) in zip(earlier, hops, strict=True):
+            h = layer(h, z, receivers=receivers, weights=inner_weights, step=inner)
             z = layer.relate(z, inner)
-        wanted = self.view.receivers(step.rows(self.num_entities))
-        h = last(h, z, receivers=wanted, weights=wanted.weights(weights), step=step)
+        h = last(h, z, receivers=wanted, weights=weights, step=step)
         return Representations(h, last.relate(z[: self.num_relations], step))
+
+    def _hops(self, step: GraphPass, nodes: int) -> list[tuple[Receivers, tuple[Tensor, Tensor]]]:
+        """Who is computed by each layer, and the weights of the edges that they hear."""
+        weights = self.view.weights(step.keep)
+        if step.near is not None:
+            return [Receivers.near(hop) for hop in step.near.hops(torch.cat(weights))]
+        everybody = self.view.receivers(slice(0, nodes))
+        wanted = self.view.receivers(step.rows(self.num_entities))
+        inner = [(everybody, weights)] * (len(self.layers) - 1)
+        return [*inner, (wanted, wanted.weights(weights))]
+
+    def heard(self) -> EdgeIndex:
+        """Direct edges, then inverse ones."""
+        return self.view.both
 
 
 def check_even(composition: str, dim: int) -> None:

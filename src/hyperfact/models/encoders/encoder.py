@@ -12,6 +12,7 @@ from hyperfact.config import Section
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.kg import KG
 from hyperfact.graph.ragged import Array
+from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
@@ -46,6 +47,7 @@ class Encoder(nn.Module, ABC):
     divided: ClassVar[tuple[str, ...]] = ("nodes.entities", "nodes.mediators.own")
     computes_own: ClassVar[bool] = False  # whether it can compute the rows of a shard alone
     shard: Shard | None = None
+    samples: ClassVar[bool] = False  # whether it can compute some nodes from drawn neighbours
 
     def __init__(
         self, graph: KG | HKG, *, dim: int, settings: Section, generator: torch.Generator
@@ -83,6 +85,10 @@ class Encoder(nn.Module, ABC):
     def takes_new_relations(settings: Any) -> bool:  # noqa: ARG004 - for the members
         """Whether relations may join after training, known by what they connect."""
         return False
+
+    def heard(self) -> EdgeIndex:
+        """Over which edges a node hears others, in both directions, where it `samples`."""
+        raise NotImplementedError
 
     def keep_without(self, graph: KG | HKG, facts: Array) -> Tensor:  # (items,) bool
         """What remains of its graph when these facts are not known: of edges or of facts.

@@ -11,6 +11,7 @@ from torch import Tensor
 from hyperfact.graph.kg import KG
 from hyperfact.kernels.compose import compose_aggregate
 from hyperfact.kernels.edges import EdgeIndex
+from hyperfact.models.neighbourhood import Hop
 
 Normaliser = Literal["symmetric", "mean", "published"]
 
@@ -50,6 +51,11 @@ class GraphView:
         self.edges, self.normaliser = edges, normaliser
         self._receivers: dict[tuple[int, int], Receivers] = {}
         self._all = self._weights(None)
+
+    @cached_property
+    def both(self) -> EdgeIndex:
+        """Direct edges, then inverse ones."""
+        return both_directions(self.edges)
 
     def weights(self, keep: Tensor | None) -> tuple[Tensor, Tensor]:  # (edges,), (edges,)
         """Weights of direct and inverse messages; an edge not kept weighs 0 and counts nowhere."""
@@ -106,6 +112,25 @@ class Receivers:
             return of_all
         direct, inverse = (w[ids] for w, ids in zip(of_all, self.chosen, strict=True))
         return direct, inverse
+
+    @classmethod
+    def near(cls, hop: Hop) -> "tuple[Receivers, tuple[Tensor, Tensor]]":
+        """The first nodes of a neighbourhood with the edges drawn for them, and their weights."""
+        edges, sides, weights = hop.edges, [], []
+        relations = edges.num_relations // 2
+        is_inverse = edges.relation >= relations
+        for ids in (np.flatnonzero(~is_inverse), np.flatnonzero(is_inverse)):
+            sides.append(
+                EdgeIndex.build(
+                    edges.source[ids],
+                    edges.relation[ids] % relations,
+                    edges.target[ids],
+                    num_nodes=edges.num_nodes,
+                    num_relations=relations,
+                )
+            )
+            weights.append(hop.weights[torch.from_numpy(ids)])
+        return cls(slice(0, hop.rows), (sides[0], sides[1])), (weights[0], weights[1])
 
     @property
     def count(self) -> int:

@@ -12,6 +12,8 @@ from hyperfact.models.encoders.batch_norm import batch_norm
 from hyperfact.models.encoders.encoder import EncoderSettings, table
 from hyperfact.models.encoders.mediators import MediatorInput
 from hyperfact.models.graph_pass import GraphPass
+from hyperfact.models.neighbourhood import Neighbourhood
+from hyperfact.models.representations import rows_of
 from hyperfact.models.shard import Shard, whole
 
 Activation = Literal["identity", "relu", "tanh"]
@@ -62,6 +64,18 @@ class NodeInput(nn.Module):
         """Entities, then mediators."""
         entities = whole(self.shard, self.entities, self.num_entities)
         return torch.cat([entities, self.mediators()], dim=0)
+
+    def of(self, near: Neighbourhood | None) -> Tensor:  # (nodes, dim)
+        """Those of a neighbourhood, or all."""
+        if near is None:
+            every: Tensor = self()
+            return every
+        ids = torch.from_numpy(near.nodes).to(self.entities.device)
+        is_mediator = ids >= self.num_entities
+        order = torch.argsort(is_mediator, stable=True)  # entities, then mediators
+        entities, mediators = ids[~is_mediator], ids[is_mediator] - self.num_entities
+        rows = torch.cat([rows_of(self.entities, entities), self.mediators.of(mediators)])
+        return rows_of(rows, torch.argsort(order))
 
 
 class Update(nn.Module):

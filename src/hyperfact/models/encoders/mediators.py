@@ -50,3 +50,8 @@ class MediatorInput(nn.Module):
         """One row for each mediator."""
         own = whole(self.shard, self.own, len(self.psi))
         return torch.cat([functional.embedding(self.psi, self.common), own], dim=1)
+
+    def of(self, ids: Tensor) -> Tensor:  # (ids, dim)
+        """Rows of some mediators, none of which is another process's."""
+        common = functional.embedding(self.psi.index_select(0, ids), self.common)
+        return torch.cat([common, functional.embedding(ids, self.own)], dim=1)

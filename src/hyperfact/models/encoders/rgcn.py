@@ -18,6 +18,7 @@ from hyperfact.models.encoders.graph_view import both_directions, shares
 from hyperfact.models.encoders.layers import MediatorSettings, NodeInput, Update
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
+from hyperfact.models.neighbourhood import Hop
 from hyperfact.models.representations import Representations
 
 
@@ -49,6 +50,7 @@ class RGCN(Encoder):
 
     Settings = RGCNSettings
     settings: RGCNSettings
+    samples = True
     card = Card(
         title="R-GCN",
         year=2018,
@@ -76,13 +78,23 @@ class RGCN(Encoder):
 
     def encode(self, step: GraphPass) -> Representations:
         """Representations after the last layer."""
-        h = self.nodes()  # (nodes, dim)
-        weights = self._weights if step.keep is None else self._count(step.keep.repeat(2))
+        h = self.nodes.of(step.near)  # (nodes, dim)
         inner = GraphPass(step.keep, step.generator)
-        for number, layer in enumerate(self.layers, start=1):
-            rows = self.num_entities if number == len(self.layers) else len(h)
-            h = layer(h, edges=self.edges, weights=weights, rows=rows, step=inner)
+        for layer, hop in zip(self.layers, self._hops(step, len(h)), strict=True):
+            h = layer(h, edges=hop.edges, weights=hop.weights, rows=hop.rows, step=inner)
         return Representations(step.columns(h), step.columns(self.relations))
+
+    def _hops(self, step: GraphPass, nodes: int) -> list[Hop]:
+        """What each layer reads."""
+        weights = self._weights if step.keep is None else self._count(step.keep.repeat(2))
+        if step.near is not None:
+            return step.near.hops(weights)
+        rows = [nodes] * (len(self.layers) - 1) + [self.num_entities]
+        return [Hop(self.edges, weights, count) for count in rows]
+
+    def heard(self) -> EdgeIndex:
+        """Direct edges, then inverse ones."""
+        return self.edges
 
     def _count(self, keep: Tensor | None) -> Tensor:  # (2 * edges,)
         """1 / c of each edge, 0 where it is not kept."""

@@ -9,11 +9,13 @@ from torch import Tensor, nn
 
 from hyperfact.graph.kg import KG
 from hyperfact.kernels.compose import compose_aggregate
+from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.models.encoders.encoder import Encoder, glorot, table
 from hyperfact.models.encoders.graph_view import MeanView, edges_of
 from hyperfact.models.encoders.layers import MediatorSettings, NodeInput, RelationGate, Update
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
+from hyperfact.models.neighbourhood import Hop
 from hyperfact.models.representations import Representations
 
 
@@ -36,6 +38,7 @@ class VRGCN(Encoder):
 
     Settings = VRGCNSettings
     settings: VRGCNSettings
+    samples = True
     card = Card(
         title="VR-GCN",
         year=2019,
@@ -58,16 +61,28 @@ class VRGCN(Encoder):
 
     def encode(self, step: GraphPass) -> Representations:
         """Representations after the last layer, the only one that may leave coordinates out."""
-        h: Tensor = self.nodes()  # (nodes, dim)
+        h: Tensor = self.nodes.of(step.near)  # (nodes, dim)
         z: Tensor = self.relations  # (types, dim)
-        weights = self.view.weights(step.keep)
         inner = GraphPass(step.keep, step.generator)
         *earlier, last = cast("Iterable[VRGCNLayer]", self.layers)
-        for layer in earlier:
-            h = layer(h, z, view=self.view, weights=weights, rows=len(h), step=inner)
+        *hops, wanted = self._hops(step, len(h))
+        for layer, hop in zip(earlier, hops, strict=True):
+            h = layer(h, z, hop=hop, step=inner)
             z = layer.relate(z, inner)
-        h = last(h, z, view=self.view, weights=weights, rows=self.num_entities, step=step)
+        h = last(h, z, hop=wanted, step=step)
         return Representations(h, last.relate(z[: self.num_relations], step))
+
+    def _hops(self, step: GraphPass, nodes: int) -> list[Hop]:
+        """What each layer reads."""
+        weights = self.view.weights(step.keep)
+        if step.near is not None:
+            return step.near.hops(weights)
+        rows = [nodes] * (len(self.layers) - 1) + [self.num_entities]
+        return [Hop(self.view.edges, weights, count) for count in rows]
+
+    def heard(self) -> EdgeIndex:
+        """Direct edges, then inverse ones."""
+        return self.view.edges
 
 
 class VRGCNLayer(nn.Module):
@@ -86,15 +101,14 @@ class VRGCNLayer(nn.Module):
         h: Tensor,  # (nodes, dim)
         z: Tensor,  # (types, dim)
         *,
-        view: MeanView,
-        weights: Tensor,
-        rows: int,
+        hop: Hop,
         step: GraphPass,
     ) -> Tensor:  # (rows, kept)
-        """New vectors of the first `rows` nodes."""
+        """New vectors of the first nodes."""
+        rows = hop.rows
         both = torch.cat([-z, z])  # x - (-r) along an edge, x - r against it
         means = compose_aggregate(
-            h, both, edges=view.edges, weights=weights, composition="sub", rows=rows
+            h, both, edges=hop.edges, weights=hop.weights, composition="sub", rows=rows
         )
         messages = step.dropout(means @ step.columns(self.w_message), self.dropout)
         if self.w_self is not None:
