@@ -1,6 +1,7 @@
 """From run directories to a service that answers until it is told to stop."""
 
 import asyncio
+import gc
 import ipaddress
 import socket
 import sys
@@ -16,6 +17,7 @@ from hyperfact.serve.http.server import Server, listen
 from hyperfact.serve.opened import Models
 from hyperfact.serve.warm import warm
 from hyperfact.serve.workers import Crew, inherited_socket, is_generation, say_ready, supervise
+from hyperfact.system.memory import give_back_memory
 
 _CONNECTIONS = 512
 _BACKLOG = 1024  # clients that wait until somebody accepts them
@@ -72,17 +74,32 @@ def serve(runs: Sequence[str], settings: Settings, tell: Callable[[str], None]) 
             _approximate(models, tell)
         _raise_file_limit()
         sys.setswitchinterval(_SWITCH)
+        asyncio.run(_prepare(models))
         if not is_generation():
             asyncio.run(_answer(models, bound, settings, tell))
             return
-        for served in models.values():
-            served.predictor.scorer.prepare()  # made once, for all workers
 
         def answer() -> None:
             torch.set_num_threads(threads)
             asyncio.run(_answer(models, bound, settings, lambda _: say_ready()))
 
+        gc.freeze()  # to look for garbage among shared objects would write to them
         Crew(answer, settings.workers).run()
+        gc.unfreeze()
+
+
+async def _prepare(models: Models) -> None:
+    """Make whatever the first requests would make, once for all workers.
+
+    Free memory is given back: workers would take from it, and each write to a page of its own.
+    """
+    service = create_app(models)
+    try:
+        await warm(service)
+    finally:
+        service.queue.close()
+    gc.collect()
+    give_back_memory()
 
 
 def _check_host(settings: Settings, tell: Callable[[str], None]) -> None:
@@ -113,7 +130,6 @@ async def _answer(
     hosts = {*settings.allow_hosts, _in_address(settings.host)}
     service = create_app(models, hosts=hosts, at_once=settings.at_once)
     try:
-        await warm(service)
         server = Server(
             service,
             connections=max(_CONNECTIONS, 2 * settings.at_once),

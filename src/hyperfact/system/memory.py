@@ -33,10 +33,15 @@ def keep_freed_memory() -> bool:
     )
 
 
-def forget_peak() -> None:
-    """Give back what is free and begin a new peak, where the system can (Linux)."""
+def give_back_memory() -> None:
+    """Return to the system what is free, where the C library can (glibc)."""
     with suppress(*_OTHER_LIBRARY):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def forget_peak() -> None:
+    """Give back what is free and begin a new peak, where the system can (Linux)."""
+    give_back_memory()
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,13 +11,18 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from hyperfact.data import write
+from hyperfact.graph.facts import Fact
+from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.predict import Predictor
 from hyperfact.serve.workers import Crew
 from tests.support import ROOT
-from tests.support.runs import league_run
+from tests.support.runs import league, league_run, stored, untrained
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 _BODY = json.dumps({"question": "player 1 | lives in | ?", "k": 3})
@@ -25,18 +31,91 @@ _BODY = json.dumps({"question": "player 1 | lives in | ?", "k": 3})
 @pytest.fixture
 def service() -> Iterator[tuple["subprocess.Popen[str]", int]]:
     """A service with two workers, and its port."""
-    words = ["serve", f"b={league_run()}", "--port", "0", "--workers", "2", "--quiet"]
+    Predictor.load(league_run(), splits=league())  # its cache has the facts from now on
+    with serving(f"b={league_run()}", 2) as found:
+        yield found
+
+
+@contextmanager
+def serving(run: str, workers: int) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """A service, and its port."""
+    words = ["serve", run, "--port", "0", "--workers", str(workers), "--quiet"]
     process = subprocess.Popen(
         [sys.executable, "-m", "hyperfact", *words], stderr=subprocess.PIPE, text=True, cwd=ROOT
     )
     assert process.stderr is not None
     line = process.stderr.readline()
-    assert "2 workers at 127.0.0.1:" in line, line + process.stderr.read()
+    found = re.search(r"127\.0\.0\.1:(\d+)", line)
+    assert found is not None, line + process.stderr.read()
     try:
-        yield process, int(line.rpartition(":")[2])
+        yield process, int(found[1])
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)
+        process.stderr.close()
+
+
+def family(pid: int) -> list[int]:
+    """A process, its children and theirs, in the order of their birth."""
+    found = [pid]
+    for one in found:
+        for children in Path(f"/proc/{one}/task").glob("*/children"):
+            found += map(int, children.read_text().split())
+    return found
+
+
+def held(pid: int) -> int:
+    """Kilobytes of a process; shared ones divided by those who share them."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+def large_run(folder: Path) -> Path:
+    """40 MB of entities, and the vectors that the encoder made of them."""
+    names = [f"entity {i}" for i in range(40_000)]
+    facts = [Fact(names[i], "r", names[7 * i + 1], (("a", names[3 * i]),)) for i in range(900)]
+    parts = {"train": facts[:800], "valid": facts[800:850], "test": facts[850:]}
+    graphs = {
+        split: HKG.from_facts(some, entities=names, relations=["a", "r"])
+        for split, some in parts.items()
+    }
+    write(Splits(graphs), folder / "large", format="parts")
+    training = {"dim": 256, "precision": "float32"}
+    data = {"dataset": str(folder / "large")}
+    return stored(untrained(Splits(graphs, "large"), data=data, training=training))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="only Linux tells")
+def test_workers_hold_one_copy_of_the_weights(tmp_path: Path) -> None:
+    run, sums = large_run(tmp_path), {}
+    for workers in (1, 2):
+        with serving(f"b={run}", workers) as (process, port):
+            for path, body in REQUESTS:
+                for _ in range(8):
+                    assert post(port, f"/api{path}", body) == 200, path
+            pids = family(process.pid)
+            assert len(pids) == {1: 1, 2: 4}[workers]
+            sums[workers] = sum(held(pid) for pid in pids[-workers:])
+            process.send_signal(signal.SIGTERM)
+            assert process.communicate(timeout=60)[1] == ""  # nobody complains at the end
+    assert sums[2] < 1.4 * sums[1], sums
+
+
+REQUESTS: tuple[tuple[str, dict[str, object]], ...] = (
+    ("/models/b/predict", {"question": "entity 1 | r | ?"}),
+    ("/models/b/explain", {"question": "entity 1 | r | ?", "answer": "entity 8"}),
+    ("/models/b/what-if", {"question": "entity 1 | r | ?", "changes": ["+ a = entity 9"]}),
+    ("/ask", {"query": "?y : entity 1 | r | ?x and ?x | r | ?y", "model": "b"}),
+)
+
+
+def post(port: int, path: str, body: dict[str, object]) -> int:
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    client.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+    status = client.getresponse().status
+    client.close()
+    return status
 
 
 def ask_until(port: int, over: threading.Event, seen: "Counter[object]") -> None:
