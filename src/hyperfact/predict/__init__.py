@@ -2,7 +2,7 @@
 
 Order: cache, calibration, questions, likeness, answers, changes, knowledge, scoring, near,
 candidates, fitting, estimates, loading, additions, grown_knowledge, ground, standing, predictor,
-combining, complete, whatif, explain, export, logic.
+combining, complete, moving, whatif, explain, export, logic.
 """
 
 from hyperfact.predict.answers import Answer, Answers

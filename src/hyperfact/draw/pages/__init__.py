@@ -1,4 +1,4 @@
 """Every HTML page and report: one set of templates, one look.
 
-Order: filters, environment, audit_page, report.
+Order: filters, environment, audit_page, moved_chart, report.
 """
