@@ -207,6 +207,11 @@ class TrainingConfig(Section):
         description="where numbers are computed: cpu, cuda, cuda:1, mps; auto: CUDA if there is "
         "one, else the CPU",
     )
+    compile: bool = Field(
+        default=False,
+        description="let torch.compile fuse what the decoder computes in a step of training; it "
+        "needs a C++ compiler and minutes at the start",
+    )
     average: float = Field(
         default=0.0,
         ge=0.0,

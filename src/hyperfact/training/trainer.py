@@ -19,6 +19,7 @@ from hyperfact.graph.ragged import Array
 from hyperfact.models.transeq import TransEQ
 from hyperfact.system.clock import seconds
 from hyperfact.training.averaging import Average, snapshot
+from hyperfact.training.compiled import CompiledDecoder
 from hyperfact.training.distributed import sum_gradients
 from hyperfact.training.events import Epoch, Event, Hold, Report
 from hyperfact.training.gradients import accumulate
@@ -70,6 +71,7 @@ class Trainer:
         self.hide_targets, self.generator = hide_targets, generator
         self.optimizer = make_optimizer(model, optimizer)
         self.average = Average(model, training.average) if training.average else None
+        self.compiled = CompiledDecoder.of(model.decoder) if training.compile else None
         self.epoch = 0  # epochs begun
         self.step = 0  # steps done in this epoch
         self.sums = Sums()  # of them
@@ -163,14 +165,15 @@ class Trainer:
         keep = self.hidden
         if self.hide_targets == "batch":
             keep = self.model.keep_without(objective.facts_of(items))
-        loss = accumulate(
-            self.model,
-            objective,
-            items,
-            micro_batch=self.training.micro_batch,
-            keep=keep,
-            generator=self.generator,
-        )
+        with nullcontext() if self.compiled is None else self.compiled.in_use():
+            loss = accumulate(
+                self.model,
+                objective,
+                items,
+                micro_batch=self.training.micro_batch,
+                keep=keep,
+                generator=self.generator,
+            )
         loss = sum_gradients(self.model, loss)
         norm = clip(self.model, self.settings.clip_norm)
         report = Report(self.epoch, self.step + 1, self.steps, len(items), loss, rate, norm)
