@@ -32,5 +32,13 @@ class AddedScores:
         places = torch.where(self.places >= 0, new[self.places], -1)
         return replace(self, places=places, candidates=len(kept))
 
+    def rows(self, part: slice) -> "AddedScores":
+        """For these of the queries alone."""
+        start, stop, _ = part.indices(len(self))
+        first, last = self.offsets[[start, stop]].tolist()
+        parts = tuple((rows[first:last], table) for rows, table in self.parts)
+        offsets = self.offsets[start : stop + 1] - first
+        return replace(self, offsets=offsets, weights=self.weights[first:last], parts=parts)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1

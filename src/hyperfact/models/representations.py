@@ -43,6 +43,12 @@ class Representations:
         """Of something that a decoder holds for each entity, what belongs to these rows."""
         return values if self.ids is None else values.index_select(0, self.ids)
 
+    def by_name(self, facts: FactBatch) -> FactBatch:
+        """Facts that are numbered by these rows, with the ids of their entities again."""
+        if self.ids is None:
+            return facts
+        return replace(facts, entities=self.ids[facts.entities])
+
     def with_rows_for(
         self, facts: FactBatch, shard: Shard, count: int, *more: Tensor
     ) -> tuple["Representations", FactBatch, tuple[Tensor, ...]]:

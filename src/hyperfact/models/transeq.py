@@ -101,8 +101,7 @@ class TransEQ(nn.Module):
         shard = self.shard if self.encoder.computes_own else None
         step = GraphPass(keep, generator, self.coordinates(generator), shard)
         with self.products():
-            z: Representations = self.encoder(step)
-        z = self._own_rows(z)
+            z = self._own_rows(self.encoder(step))
         if self.unseen is None:
             return replace(z, numbers=self.numbers, facts=facts)
         entities, stand_ins = self.unseen.introduce(
@@ -155,11 +154,9 @@ class TransEQ(nn.Module):
 
     def _counts(self) -> dict[str, int]:
         graph = self.encoded
-        mediators = 0 if isinstance(graph, HKG) else graph.num_mediators
-        return {
-            name: mediators if name.endswith("mediators.own") else len(graph.entities)
-            for name in self.encoder.divided
-        }
+        own = 0 if isinstance(graph, HKG) else graph.num_mediators
+        others, names = len(graph.entities), self.encoder.divided
+        return {name: own if name.endswith("mediators.own") else others for name in names}
 
     def _own_rows(self, z: Representations) -> Representations:
         """Those of the shard, of an encoder that computes all."""
@@ -224,7 +221,8 @@ class TransEQ(nn.Module):
         scores = scores.to(z.entities.dtype)
         if self.evidence is None:
             return scores
-        return scores + self.evidence.scores(facts, slots, candidates=candidates, answers=answers)
+        facts, here = z.by_name(facts), self._counted(candidates)
+        return scores + self.evidence.scores(facts, slots, candidates=here, answers=answers)
 
     def score_candidates(
         self,
@@ -241,8 +239,14 @@ class TransEQ(nn.Module):
         )
         if self.evidence is None:
             return scores
-        answers = Targets.one_each(candidates[:, 0])
-        return scores + self.evidence.scores(facts, slots, answers=answers).gather(1, candidates)
+        ids = candidates if z.ids is None else z.ids[candidates]
+        answers = Targets.one_each(ids[:, 0])
+        counts = self.evidence.scores(z.by_name(facts), slots, answers=answers)
+        return scores + counts.gather(1, ids)
+
+    def _counted(self, candidates: slice) -> slice:
+        """Candidates by their ids, of which a shard knows its own."""
+        return candidates if self.shard is None else self.shard.rows(len(self.encoded.entities))
 
     def linear_form(
         self,
@@ -261,7 +265,9 @@ class TransEQ(nn.Module):
             )
         if form is None or self.evidence is None:
             return form
-        return form._replace(added=self.evidence.added(facts, slots, answers=answers))
+        facts, here = z.by_name(facts), self._counted(candidates)
+        added = self.evidence.added(facts, slots, candidates=here, answers=answers)
+        return form._replace(added=added)
 
     def keep_without(self, facts: Array) -> Tensor:  # (items,) bool
         """What is still seen when these facts are not known; shared edges stay.
@@ -272,8 +278,7 @@ class TransEQ(nn.Module):
         if self.facts is None:
             return keep
         of_facts = torch.ones(len(self.facts), dtype=torch.bool)
-        of_facts[torch.from_numpy(facts)] = False
-        return torch.cat([keep, of_facts])
+        return torch.cat([keep, of_facts.index_fill(0, torch.from_numpy(facts), value=False)])
 
     @property
     def num_items(self) -> int:

@@ -33,7 +33,5 @@ def _needs(config: ExperimentConfig) -> Iterator[str]:
         yield "needs sampled negatives (objective.negatives above 0): else all entities compete"
     if config.graph.strangers:
         yield "needs graph.strangers = 0: a role is the mean of all who have it"
-    if config.evidence.order:
-        yield "needs evidence.order = 0"
     if decoder.reads_facts:
         yield f"does not go with the decoder {config.decoder.name!r}, which reads all facts"

@@ -84,8 +84,6 @@ def refuse_undividable(config: ExperimentConfig, entities: int, shards: int) -> 
         raise ConfigError("objective.joint with every entity as a candidate is for one process")
     if config.graph.sample:
         raise ConfigError("graph.sample is for one process")
-    if config.evidence.order:
-        raise ConfigError("evidence.order counts facts for one process")
     if decoder.reads_numbers(settings_of(TABLES["decoder"], "decoder", config.decoder)):
         raise ConfigError("decoder.numbers is for one process")
     if decoder.reads_facts:

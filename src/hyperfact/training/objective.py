@@ -125,7 +125,7 @@ class AllEntities(Objective):
         )
         if form is not None and self.settings.share < 1.0 and generator is not None:
             form, targets = sampled(form, targets, self.settings.share, generator)
-        options, part = self._options(model), ALL
+        options, part, answers = self._options(model), ALL, targets
         if model.shard is not None:
             part = model.shard.part(len(slots))
             targets = targets.rows(part)
@@ -133,7 +133,7 @@ class AllEntities(Objective):
             if self.settings.share < 1.0:
                 raise ConfigError("objective.share needs a decoder whose scores are linear")
             scores = model.score_slot(
-                facts, slots, z, candidates=here, answers=targets, generator=generator
+                facts, slots, z, candidates=here, answers=answers, generator=generator
             )
             return counted_once(scores_cross_entropy(scores[part], targets, options), model.shard)
         loss = softmax_cross_entropy(
@@ -141,7 +141,7 @@ class AllEntities(Objective):
             form.table.to(z.entities.dtype),
             targets=targets,
             bias=form.bias,
-            added=form.added,
+            added=None if form.added is None else form.added.rows(part),
             options=options,
             dtype=torch.bfloat16 if model.precision == "bfloat16" else None,
         )

@@ -42,6 +42,17 @@ FORMS: dict[str, Sections] = {
     "sampled": {"encoder": {"name": "lookup"}, "objective": {"negatives": 3}},
     "masked": {"objective": {"mask_others": True, "label_smoothing": 0.1}},
     "scores": {"decoder": {"name": "transe"}, "objective": {"negatives": 0}},
+    "evidence": {"evidence": {"order": 2, "related": True}},
+    "counted": {
+        "evidence": {"order": 2},
+        "objective": {"negatives": 3},
+        "graph": {"unseen": "own"},
+    },
+    "counted scores": {
+        "evidence": {"order": 1},
+        "decoder": {"name": "transe"},
+        "objective": {"negatives": 0},
+    },
     "joint": {"encoder": {"name": "lookup"}, "objective": {"joint": True, "negatives": 2}},
 }
 Story = tuple[list[tuple[float, float]], float]

@@ -143,7 +143,6 @@ REFUSED: dict[str, dict[str, dict[str, Any]]] = {
     r"a number for each layer, and encoder\.layers = 1": {"graph": {"sample": [4, 4]}},
     r"needs sampled negatives": {"objective": {"negatives": 0}},
     r"graph\.strangers = 0": {"graph": {"sample": [4], "strangers": 0.5}},
-    r"evidence\.order = 0": {"evidence": {"order": 1}},
 }
 
 
