@@ -10,7 +10,6 @@ from hyperfact.graph.hkg import Splits
 from hyperfact.runs.build import load_data
 from hyperfact.runs.extensions import TABLES
 from hyperfact.scale.disk_training import training_splits
-from hyperfact.system.torchrun import members
 
 logger = logging.getLogger("hyperfact")
 
@@ -45,8 +44,6 @@ def _unstreamable(config: ExperimentConfig) -> Iterator[tuple[str, str]]:
     yield from _of_objective(config)
     yield from _of_data(config)
     yield from _of_ranking(config)
-    if members() > 1:
-        yield "training on several processes", "each of them would read all parts"
 
 
 def _of_model(config: ExperimentConfig) -> Iterator[tuple[str, str]]:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from hyperfact.config import ObjectiveConfig
+from hyperfact.config import EvidenceConfig, ObjectiveConfig
 from hyperfact.errors import ConfigError
 from hyperfact.graph.hkg import HKG
 from hyperfact.kernels.edges import EdgeIndex
+from hyperfact.models.evidence import Evidence
 from hyperfact.models.nearby import nearby
 from hyperfact.models.neighbourhood import neighbourhood
 from hyperfact.models.transeq import TransEQ
@@ -73,6 +74,19 @@ def test_with_everybody_heard_loss_and_gradients_are_the_same(
     assert slopes[0].keys() == slopes[1].keys()
     for name, slope in slopes[0].items():
         assert torch.allclose(slope, slopes[1][name], rtol=0, atol=1e-12), name
+
+
+def test_counts_of_evidence_are_those_of_whom_the_rows_stand_for() -> None:
+    graph, losses = random_facts(60, entities=40), []
+    objective = make_objective(graph, ObjectiveConfig(negatives=3))
+    for sample in ((), (EVERYBODY, EVERYBODY)):
+        model = model_for("compgcn", graph, batch_norm=False)
+        model.evidence, model.sample = Evidence(graph, EvidenceConfig(order=2)).double(), sample
+        items, generator = np.arange(0, len(objective), 3), torch.Generator().manual_seed(1)
+        losses.append(
+            accumulate(model, objective, items, micro_batch=16, keep=None, generator=generator)
+        )
+    assert losses[0] == pytest.approx(losses[1], rel=1e-12)
 
 
 def star(size: int) -> EdgeIndex:

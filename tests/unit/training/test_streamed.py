@@ -1,5 +1,6 @@
 """Training from parts: few facts in memory, the numbers of memory, and nothing altered is read."""
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hyperfact.graph.queries import Queries
 from hyperfact.graph.ragged import Array
 from hyperfact.graph.role_index import RoleIndex
 from hyperfact.models.transeq import TransEQ
+from hyperfact.runs.build import CHOICE
 from hyperfact.runs.experiment import resume, run
 from hyperfact.runs.run import evaluate_split, open_run
 from hyperfact.runs.setup import set_up
@@ -27,6 +29,7 @@ from hyperfact.training.objectives import make_objective
 from hyperfact.training.streamed import Streamed
 from hyperfact.training.trainer import Trainer
 from tests.support.models import config_of, model_of, random_facts
+from tests.support.teams import together
 
 HELD, BATCH = 128, 16
 
@@ -186,6 +189,24 @@ def test_a_run_is_what_memory_ranks_and_goes_on_where_it_was(folder: Path, tmp_p
     again = resume(tmp_path / "cut")
     weights, others = done.model.state_dict(), again.model.state_dict()
     assert all(torch.equal(weights[name], others[name]) for name in weights)
+
+
+def told(folder: Path, negatives: int) -> list[float]:
+    """The first losses, and the MRR of valid facts."""
+    torch.set_num_threads(1)
+    settings = config(folder, objective={"negatives": negatives}, training={"precision": "float64"})
+    setup = set_up(settings, load_training(settings))
+    reports = (event for event in setup.trainer.run() if isinstance(event, Report))
+    losses = [report.loss for report in islice(reports, 12)]
+    assert setup.valid is not None
+    return [*losses, setup.mrr(setup.valid, CHOICE)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("negatives", [4, 0])
+def test_two_processes_tell_what_one_tells(folder: Path, negatives: int) -> None:
+    for theirs in together(2, told, folder, negatives):
+        assert theirs == pytest.approx(told(folder, negatives), rel=1e-9)
 
 
 def test_a_part_that_changes_while_training_ends_it_in_a_line(folder: Path) -> None:
