@@ -166,12 +166,17 @@ class Crew:
             self.pids.discard(pid)
 
     def _fork(self) -> None:
-        pid = os.fork()
+        """One worker more; a signal that comes meanwhile waits until it is known or can hear it."""
+        ours = {*_STOP, signal.SIGUSR1}
+        signal.pthread_sigmask(signal.SIG_BLOCK, ours)
+        pid = -1 if self.stopping else os.fork()
         if pid:
-            self.pids.add(pid)
+            self.pids |= {pid} - {-1}
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ours)
             return
-        for number in (*_STOP, signal.SIGUSR1):
+        for number in ours:
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ours)
         try:
             self.answer()
         finally:
