@@ -7,7 +7,7 @@ alike (relations, matrices, the known part of a query) are partial in each proce
 from its own rows. Whoever needs them sums them up.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -94,9 +94,13 @@ class _Whole(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None, None]:
-        slope = slopes[0].contiguous().clone()
-        dist.all_reduce(slope, group=ctx.shard.group)
-        return slope[ctx.shard.rows(ctx.count)], None, None
+        slope, shard = slopes[0].contiguous(), ctx.shard
+        own = slope[:0]
+        for rank in range(shard.size):  # each range to its owner: a copy of one range at a time
+            part = slope[replace(shard, rank=rank).rows(ctx.count)].clone()
+            dist.reduce(part, group_dst=rank, group=shard.group)
+            own = part if rank == shard.rank else own
+        return own, None, None
 
 
 class _Sum(torch.autograd.Function):
