@@ -16,7 +16,6 @@ AWAITED = {
     "fb15k_237_distmult",
     "fb15k_237_rotate",
     "fb15k_237_tucker",
-    "fb_auto_evidence",
     "hn_yg_hynt",
     "jf_ind_hcnet",
     "wd20k100v1_hcnet",
