@@ -37,10 +37,6 @@ SYSTEMS: Mapping[str, str] = {
     "HyNT": "hynt",
     "DistMult": "distmult",
     "ComplEx": "complex",
-    "RotatE": "rotate",
-    "TuckER": "tucker",
-    "ConvE": "conve",
-    "CompGCN + ConvE": "compgcn_conve",
     "m-DistMult + counts": "evidence",
 }
 _ELSEWHERE = "FB-AUTO"  # its recipe of a system serves benchmarks that have none
