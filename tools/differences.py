@@ -12,10 +12,8 @@ _HYPE = (
     "Xavier initial values, with which products of five vectors vanish; ours: every entity is a "
     "candidate, and first scores have a deviation of about 1"
 )
-_TRANSEQ = (
-    "published by the TransEQ paper, which ran it and does not give the settings; ours is trained "
-    "against every entity, in minutes"
-)
+_RUN = "published by the TransEQ paper, which ran it and does not give the settings"
+_TRANSEQ = f"{_RUN}; ours is trained against every entity, in minutes"
 _SAMPLED = (
     "ours has d = 64 and minutes on one thread, with sampled negatives, for each candidate must be "
     "looked at alone"
@@ -39,8 +37,8 @@ REASONS: Mapping[str, str] = {
     "trained against every entity with a moving mean of the weights",
     "BoxE": f"{_SAMPLED}; published with d = 200, 1,000 epochs and optimistic ties",
     "HyConvE": f"{_SAMPLED}; published with pessimistic ties, its settings for FB-AUTO not given",
-    "HINGE": f"{_TRANSEQ}, with 20 negatives a slot",
-    "NeuInfer": f"{_TRANSEQ}, with 50 negatives a slot",
+    "HINGE": f"{_RUN}; ours puts 20 negatives a slot and the answer in one softmax",
+    "NeuInfer": f"{_RUN}; ours puts 50 negatives a slot and the answer in one softmax",
     "NaLP": _SAMPLED,
     "G-MPNN": f"{_TRANSEQ}; ours has m-DistMult as decoder and an initial scale of .3",
     "StarE": _TRANSEQ,
