@@ -79,10 +79,12 @@ def move(
         restrict_range: As for `Predictor.ask`.
 
     Raises:
+        UnknownNameError: An attribute that the run does not know.
         UserError: The attribute has no numbers, or stands twice, or its value is the blank.
     """
     asked = predictor.resolve(question).question
     attribute = predictor.labels.meant(attribute, "relation")
+    predictor.relations.id(attribute, "relation")
     own = [value for name, value in asked.qualifiers if name == attribute]
     if len(own) > 1 or None in own:
         raise UserError(f"{attribute!r} must stand once in the question, with a value, to be moved")

@@ -84,7 +84,7 @@ def test_a_number_that_the_question_leaves_out_is_added() -> None:
     ("question", "attribute", "words"),
     [
         (QUESTION, "position", "those that are: since"),
-        (QUESTION, "nothing", "no numbers"),
+        (QUESTION, "sinc", "did you mean 'since'"),
         ("player 1 | plays for | club 1 | since = ?", "since", "with a value"),
     ],
 )
