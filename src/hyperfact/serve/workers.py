@@ -108,7 +108,8 @@ def supervise(
     now = Generation.start(words, bound, workers)
     if not now.is_up():
         raise _FailedError(now.end(signal.SIGTERM))
-    tell(f"{workers} workers at {bound.getsockname()[0]}:{bound.getsockname()[1]}")
+    host, port = bound.getsockname()[:2]
+    tell(f"{workers} workers at http://{f'[{host}]' if ':' in host else host}:{port}/")
     while True:
         signal.sigtimedwait((), 0.2)  # sleeps; handlers run in between
         if any(number in _STOP for number in wanted):
