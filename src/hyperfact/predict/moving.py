@@ -20,6 +20,8 @@ from hyperfact.predict.predictor import Predictor, QuestionLike
 from hyperfact.predict.questions import AnyQuestion, label_of, write_any
 
 STEPS = 40  # values that are tried, at most
+_SCORED = 4_000_000  # candidates, in all; of large graphs fewer values are tried
+_FEWEST = 5
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,8 @@ def _values(predictor: Predictor, attribute: str, own: str | None) -> tuple[str,
         some = ", ".join(movable(predictor)) or "none of this run"
         raise UserError(f"the values of {attribute!r} are no numbers; those that are: {some}")
     names = _rising(predictor, numbers, role)
-    steps = np.unique(np.linspace(0, len(names) - 1, min(STEPS, len(names))).round().astype(int))
+    most = min(STEPS, len(names), max(_FEWEST, _SCORED // max(1, len(predictor.entities))))
+    steps = np.unique(np.linspace(0, len(names) - 1, most).round().astype(int))
     chosen = {names[i] for i in steps} | ({own} & set(names))
     return tuple(name for name in names if name in chosen)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 from starlette.requests import Request as Http
@@ -24,6 +24,14 @@ from hyperfact.serve.projection import projection
 
 Shape = TypeVar("Shape", bound=BaseModel)
 Endpoint = Callable[[Http], Awaitable[Response]]
+
+
+class Told(Protocol):
+    """What can be told as JSON."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """By the names that the interface has."""
+        ...
 
 
 class Api:
@@ -156,28 +164,31 @@ class Api:
             raise requests.RequestError(f"model: one of {', '.join(self.models)}")
         return next(iter(self.models))
 
+    async def _told(self, served: Served, find: Callable[[], Told]) -> Response:
+        """What is found when it is this request's turn, as JSON."""
+        return _bytes(await self.queue.run(served, lambda: to_json(find().as_dict())))
+
     async def explain(self, request: Http) -> Response:
         """What speaks for an answer."""
         served, asked = self._served(request), await _body(requests.Explain, request)
 
-        def compute() -> bytes:
-            found = explain(
+        def find() -> Told:
+            return explain(
                 served.predictor,
                 asked.question,
                 asked.answer,
                 count=asked.count,
                 request=asked.request,
             )
-            return to_json(found.as_dict())
 
-        return _bytes(await self.queue.run(served, compute))
+        return await self._told(served, find)
 
     async def what_if(self, request: Http) -> Response:
         """The same question with other qualifiers."""
         served, asked = self._served(request), await _body(requests.WhatIf, request)
 
-        def compute() -> bytes:
-            found = whatif(
+        def find() -> Told:
+            return whatif(
                 served.predictor,
                 asked.question,
                 asked.changes,
@@ -185,16 +196,15 @@ class Api:
                 known=asked.known,
                 restrict_range=not asked.any_name,
             )
-            return to_json(found.as_dict())
 
-        return _bytes(await self.queue.run(served, compute))
+        return await self._told(served, find)
 
     async def move(self, request: Http) -> Response:
         """The same question at each value of a number."""
         served, asked = self._served(request), await _body(requests.Move, request)
 
-        def compute() -> bytes:
-            found = move(
+        def find() -> Told:
+            return move(
                 served.predictor,
                 asked.question,
                 asked.attribute,
@@ -202,25 +212,23 @@ class Api:
                 known=asked.known,
                 restrict_range=not asked.any_name,
             )
-            return to_json(found.as_dict())
 
-        return _bytes(await self.queue.run(served, compute))
+        return await self._told(served, find)
 
     async def complete(self, request: Http) -> Response:
         """New facts of an entity."""
         served, asked = self._served(request), await _body(requests.Complete, request)
 
-        def compute() -> bytes:
-            found = complete(
+        def find() -> Told:
+            return complete(
                 served.predictor,
                 entity=asked.entity,
                 budget=asked.budget,
                 limit=asked.limit,
                 restrict_range=not asked.any_name,
             )
-            return to_json(found.as_dict())
 
-        return _bytes(await self.queue.run(served, compute))
+        return await self._told(served, find)
 
     async def batch(self, request: Http) -> Response:
         """Many questions, a few at a time; between them those of others are answered."""

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from hyperfact.errors import UserError
 from hyperfact.graph.facts import Fact
 from hyperfact.graph.hkg import HKG, Splits
-from hyperfact.predict import Predictor
+from hyperfact.predict import Predictor, moving
 from hyperfact.predict.answers import Request
 from hyperfact.predict.moving import STEPS, movable, move
 from hyperfact.serve.app import create_app
@@ -111,3 +111,10 @@ def test_page_and_interface_show_the_lines() -> None:
     assert page.count("<polyline") == 4  # as many as there are clubs
     assert 'class="here"' in page
     service.queue.close()
+
+
+def test_of_a_large_graph_fewer_values_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moving, "_SCORED", 8 * len(predictor().entities))
+    found = move(predictor(), "player 1 | plays for | ?", "since")
+    assert len(found.values) == 8
+    assert (found.values[0], found.values[-1]) == ("1950", "2009")

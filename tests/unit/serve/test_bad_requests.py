@@ -89,7 +89,7 @@ def questions() -> Iterator[str]:
 def test_broken_bodies_are_refused(port: int) -> None:
     count = 0
     for body in bodies():
-        for name in ("predict", "explain", "what-if", "batch"):
+        for name in ("predict", "explain", "what-if", "move", "batch"):
             if name == "batch" and body == b'{"questions": []}':
                 continue
             check(send(port, request("POST", f"{API}/{name}", body)), (name, body[:100]))
@@ -105,6 +105,7 @@ def test_broken_questions_are_refused(port: int) -> None:
                 ("predict", {}),
                 ("explain", {"answer": "city 1"}),
                 ("what-if", {"changes": ["+ since = 2001"]}),
+                ("move", {"attribute": "since"}),
             ):
                 body = json.dumps({"question": question, **more}).encode()
                 client.sendall(request("POST", f"{API}/{name}", body))
