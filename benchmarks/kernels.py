@@ -14,17 +14,21 @@ import torch
 from benchmarks.measure import best, row
 from hyperfact.kernels import (
     COMPOSITIONS,
+    Boxes,
     EdgeIndex,
     SoftmaxOptions,
     Targets,
+    box_distance,
     complex_distance,
     compose_aggregate,
     count_rivals,
     dropout,
+    expanded_box_distance,
     has_fast_bfloat16,
     reference,
     softmax_cross_entropy,
     softmax_loss_,
+    window_sums,
 )
 
 ENTITIES, MEDIATORS, RELATIONS, DIM = 28_645, 25_662, 1_150, 200
@@ -127,6 +131,35 @@ def distance_steps() -> tuple[Step, Step]:
     return lambda: torch.autograd.backward(complex_distance(points, table, ids).sum()), plain
 
 
+def box_steps() -> tuple[Step, Step]:
+    """Five points from their boxes for 32 candidates each, and the slopes of all."""
+    generator = torch.Generator().manual_seed(0)
+    points = torch.randn(BATCH, 5, DIM, generator=generator).requires_grad_()
+    sides = (1 + torch.rand(BATCH, 5, 2 * DIM, generator=generator)).requires_grad_()
+    table = torch.randn(ENTITIES, 2 * DIM, generator=generator).requires_grad_()
+    ids = torch.randint(ENTITIES, (BATCH, 32), generator=generator)
+    known = Boxes(points, sides, torch.arange(BATCH) % 5, torch.ones(BATCH, 5, dtype=torch.bool))
+    return (
+        lambda: torch.autograd.backward(box_distance(known, table, ids).sum()),
+        lambda: torch.autograd.backward(expanded_box_distance(known, table[ids]).sum()),
+    )
+
+
+def window_steps() -> tuple[Step, Step]:
+    """Squashed windows of 128 candidates each, and the slopes of all."""
+    generator = torch.Generator().manual_seed(0)
+    sums = torch.randn(BATCH, DIM // 2, generator=generator).requires_grad_()
+    weights = torch.randn(BATCH, 2, DIM // 2, generator=generator).requires_grad_()
+    table = torch.randn(ENTITIES, 2, DIM // 2, generator=generator).requires_grad_()
+    ids = torch.randint(ENTITIES, (BATCH, 128), generator=generator)
+
+    def plain() -> None:
+        found = reference.window_sums(sums[:, None], weights[:, None], table[ids])
+        torch.autograd.backward(found.sum())
+
+    return lambda: torch.autograd.backward(window_sums(sums, weights, table, ids).sum()), plain
+
+
 def ranking_steps() -> tuple[Step, Step]:
     scores, targets = torch.randn(BATCH, ENTITIES), torch.randint(ENTITIES, (BATCH,))
     offsets = torch.arange(BATCH + 1) * 20
@@ -215,6 +248,8 @@ def rows() -> Iterator[dict[str, Any]]:
         yield compared("softmax loss of 1,024 x 28,645 logits", logits_steps())
         yield compared("dropout of all nodes, forward and backward", dropout_steps())
         yield compared("complex distances of 1,024 x 256 pairs", distance_steps())
+        yield compared("box distances of 1,024 x 32 pairs, 5 slots", box_steps())
+        yield compared("squashed windows of 1,024 x 128 pairs", window_steps())
         yield compared("rivals among 1,024 x 28,645 scores", ranking_steps())
     finally:
         torch.set_num_threads(before)

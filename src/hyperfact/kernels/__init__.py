@@ -2,14 +2,20 @@
 
 Order: exponential, jit, affinity, attention_tables, ragged_checks, threads, buffers, compositions,
 edges, member_index, neighbours, dispatch, matrices, sparse_rows, softmax, divided_softmax,
-reference, added_scores, complex_distance, edge_attention, basis, blocks, compose, listening,
-members, cross_entropy, dropout, ragged_attention, rivals.
+reference, added_scores, pairs, box_distance, complex_distance, window_sums, edge_attention, basis,
+blocks, compose, listening, members, cross_entropy, dropout, ragged_attention, rivals.
 """
 
 from hyperfact.kernels.affinity import column_affinity
 from hyperfact.kernels.attention_tables import AttentionTables
 from hyperfact.kernels.basis import aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate
+from hyperfact.kernels.box_distance import (
+    Boxes,
+    all_box_distances,
+    box_distance,
+    expanded_box_distance,
+)
 from hyperfact.kernels.complex_distance import all_complex_distances, complex_distance
 from hyperfact.kernels.compose import compose_aggregate
 from hyperfact.kernels.compositions import COMPOSITIONS, Composition
@@ -23,10 +29,12 @@ from hyperfact.kernels.members import aggregate_members
 from hyperfact.kernels.ragged_attention import ragged_attention
 from hyperfact.kernels.rivals import RankCounts, count_rivals
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
+from hyperfact.kernels.window_sums import all_window_sums, window_sums
 
 __all__ = [
     "COMPOSITIONS",
     "AttentionTables",
+    "Boxes",
     "Composition",
     "EdgeIndex",
     "MemberIndex",
@@ -36,17 +44,22 @@ __all__ = [
     "Targets",
     "aggregate_members",
     "aggregate_weighted",
+    "all_box_distances",
     "all_complex_distances",
+    "all_window_sums",
     "attend",
     "block_aggregate",
+    "box_distance",
     "column_affinity",
     "complex_distance",
     "compose_aggregate",
     "count_rivals",
     "dropout",
+    "expanded_box_distance",
     "has_fast_bfloat16",
     "hear_others",
     "ragged_attention",
     "softmax_cross_entropy",
     "softmax_loss_",
+    "window_sums",
 ]

@@ -16,7 +16,7 @@ from hyperfact.kernels import reference
 from hyperfact.kernels.buffers import array
 from hyperfact.kernels.dispatch import apply, has_kernels
 from hyperfact.kernels.jit import Array, kernel, part_of_kernels, reducing_kernel
-from hyperfact.kernels.threads import even_bounds, parallel_rows, ragged_bounds
+from hyperfact.kernels.pairs import RowPairs, pairs_of_rows, run_questions, run_rows
 
 TINY = 1e-12  # under the root, so that it has a slope everywhere
 _BLOCK = 64  # rows of a table that stay in the cache while points pass
@@ -39,7 +39,7 @@ def all_complex_distances(points: Tensor, table: Tensor) -> Tensor:  # (batch, r
     """Each point from all rows; no gradient is kept."""
     found = points.new_empty(len(points), len(table))
     run = partial(_all_lengths, array(points), array(table), array(found))
-    parallel_rows(run, even_bounds(len(points)))
+    run_questions(run, len(points))
     return found
 
 
@@ -49,7 +49,7 @@ class _Distance(torch.autograd.Function):
         ctx.save_for_backward(points, table, ids)
         found = points.new_empty(ids.shape)
         run = partial(_lengths, array(points), array(table), array(ids), array(found))
-        parallel_rows(run, even_bounds(len(points)))
+        run_questions(run, len(points))
         return found
 
     @staticmethod
@@ -58,11 +58,9 @@ class _Distance(torch.autograd.Function):
         points, table, ids = ctx.saved_tensors
         of_points, of_table = torch.zeros_like(points), torch.zeros_like(table)
         p, t, i, s = (array(part) for part in (points, table, ids, slope))
-        parallel_rows(partial(_point_slopes, p, t, i, s, array(of_points)), even_bounds(len(p)))
-        order = np.argsort(i, axis=None, kind="stable")
-        starts = np.searchsorted(i.ravel()[order], np.arange(len(t) + 1))
-        run = partial(_row_slopes, p, t, (starts, order), s, array(of_table))
-        parallel_rows(run, ragged_bounds(starts))
+        run_questions(partial(_point_slopes, p, t, i, s, array(of_points)), len(p))
+        pairs = pairs_of_rows(i, len(t))
+        run_rows(partial(_row_slopes, p, t, pairs, s, array(of_table)), pairs)
         return of_points, of_table, None
 
 
@@ -118,15 +116,14 @@ def _point_slopes(
 def _row_slopes(
     points: Array,
     table: Array,
-    pairs: tuple[Array, Array],  # where the pairs of each row begin, and pairs row after row
+    pairs: RowPairs,
     slope: Array,
     out: Array,
     low: int,
     high: int,
 ) -> None:
-    starts, order = pairs
     width = slope.shape[1]
     for row in range(low, high):
-        for place in range(starts[row], starts[row + 1]):
-            i, j = order[place] // width, order[place] % width
+        for place in range(pairs.starts[row], pairs.starts[row + 1]):
+            i, j = pairs.order[place] // width, pairs.order[place] % width
             _add_slopes(points[i], table[row], -slope[i, j], out[row])

@@ -110,6 +110,25 @@ def complex_distance(points: Tensor, rows: Tensor, tiny: float = 1e-12) -> Tenso
     return ((a - c).square() + (b - d).square() + tiny).sqrt().sum(dim=-1)
 
 
+def window_sums(sums: Tensor, weights: Tensor, rows: Tensor) -> Tensor:
+    """Sigmoids of sums (…, windows), to which weights times rows (…, window, windows) are added."""
+    return torch.sigmoid(sums + (weights * rows).sum(dim=-2)).sum(dim=-1)
+
+
+def box_distance(points: Tensor, boxes: Tensor, tiny: float = 1e-12) -> Tensor:  # (…,)
+    """How far tanh of points lies from boxes: small and flat inside of one, steep outside.
+
+    Args:
+        points: (…, dim).
+        boxes: Centres, and 1 more than sides, side by side.  # (…, 2 * dim)
+        tiny: Under the root.
+    """
+    centre, v = boxes.chunk(2, dim=-1)
+    off = (torch.tanh(points) - centre).abs()
+    delta = torch.maximum(off / v, v * off - (v - 1) / 2 * (v - 1 / v))  # they meet at the border
+    return (delta.square().sum(dim=-1) + tiny).sqrt()
+
+
 def count_rivals(
     scores: Tensor,
     targets: Tensor,

@@ -1,20 +1,21 @@
 """BoxE: entities bump each other, and every bumped point must lie in its box (NeurIPS 2020)."""
 
-from typing import NamedTuple
-
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hyperfact.config import Section
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.kindwise import Kindwise
+from hyperfact.kernels import Boxes, all_box_distances, box_distance, expanded_box_distance
+from hyperfact.kernels.dispatch import has_kernels
+from hyperfact.models.decoders.decoder import ALL
+from hyperfact.models.decoders.kindwise import BLOCK, Kindwise
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
 
 _WIDEST = 3.0  # of the logarithm of a side, both ways
-_TINY = 1e-12  # under a root, whose slope at 0 is infinite
 
 
 class BoxESettings(Section):
@@ -23,16 +24,6 @@ class BoxESettings(Section):
     dropout: float = Field(
         default=0.1, ge=0.0, lt=1.0, description="on the vectors of the known part"
     )
-
-
-class Known(NamedTuple):
-    """Points of the given slots before the candidate's bump, and all boxes."""
-
-    points: Tensor  # (batch, slots, dim) the asked one has only what others bump it
-    low: Tensor  # (batch, slots, dim)
-    high: Tensor  # (batch, slots, dim)
-    asked: Tensor  # (batch, slots) true where the candidate stands
-    mask: Tensor  # (batch, slots)
 
 
 class BoxE(Kindwise):
@@ -82,50 +73,71 @@ class BoxE(Kindwise):
 
     def known(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
-    ) -> Known:
+    ) -> Boxes:
         """Points moved by all that is given, and boxes."""
         p, given = self.settings.dropout, facts.known(slots)[:, :, None]
         e = dropout(z.vectors(facts, slots), p, generator)
         points, bumps = torch.where(given, self._place(e), 0.0).chunk(2, dim=-1)
-        low, high = self._boxes(facts, z, generator)
-        asked = torch.arange(given.shape[1], device=slots.device) == slots[:, None]
         others = bumps.sum(dim=1, keepdim=True) - bumps
-        return Known(points + others, low, high, asked, facts.mask)
+        return Boxes(points + others, self._boxes(facts, z, generator), slots, facts.mask)
 
-    def candidates(self, kind: int, known: Known, entities: Tensor) -> Tensor:  # (…, k, 2 * dim)
+    def candidates(self, kind: int, known: Boxes, entities: Tensor) -> Tensor:  # (…, k, 2 * dim)
         """Points and bumps."""
         del kind, known
         return self._place(entities)
 
-    def judge(self, kind: int, known: Known, candidates: Tensor) -> Tensor:  # (batch, k)
+    def judge(self, kind: int, known: Boxes, candidates: Tensor) -> Tensor:  # (batch, k)
         """Distances of all points from their boxes, the candidate being one and moving the rest."""
         del kind
-        point, bump = candidates[:, :, None].chunk(2, dim=-1)  # (…, k, 1, dim)
-        asked = known.asked[:, None, :, None]
-        x = torch.tanh(known.points[:, None] + torch.where(asked, point, bump))
-        away = distances(x, known.low[:, None], known.high[:, None])  # (batch, k, slots)
-        total = torch.where(known.mask[:, None], away, 0.0).sum(dim=2)
-        return -self.log_temperature.exp() * total
+        return self._closeness(expanded_box_distance(known, candidates))
+
+    def score_candidates(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, k)
+        """A kernel walks the rows of the candidates where they lie."""
+        known, table = self.known(facts, slots, z, generator), self._table(z.entities)
+        return self._closeness(box_distance(known, table, candidates))
+
+    def score_slot(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: slice = ALL,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, candidates)
+        """The same for all of them, where no gradient is wanted."""
+        if torch.is_grad_enabled() or not has_kernels(z.entities):
+            return super().score_slot(facts, slots, z, candidates=candidates, generator=generator)
+        known, table = self.known(facts, slots, z, generator), self._table(z.entities[candidates])
+        return self._closeness(all_box_distances(known, table))
+
+    def _closeness(self, distances: Tensor) -> Tensor:
+        return -self.log_temperature.exp() * distances
+
+    def _table(self, entities: Tensor) -> Tensor:  # (entities, 2 * dim)
+        """Points and bumps of all; of whole blocks equal entities have exactly equal ones."""
+        filled = functional.pad(entities, (0, 0, 0, -len(entities) % BLOCK))
+        return self._place(filled)[: len(entities)]
 
     def _place(self, entities: Tensor) -> Tensor:  # (…, 2 * dim)
-        return (entities / self.scale) @ self.places
+        return ((entities / self.scale) @ self.places).to(entities.dtype)
 
     def _boxes(
         self, facts: FactBatch, z: Representations, generator: torch.Generator | None
-    ) -> tuple[Tensor, Tensor]:  # (batch, slots, dim) each
-        """Corners of the box of each slot."""
+    ) -> Tensor:  # (batch, slots, 2 * dim)
+        """The centre of the box of each slot, and 1 more than its sides."""
         r = dropout(rows_of(z.relations, facts.relations), self.settings.dropout, generator)
         r = r / self.scale  # (batch, slots - 1, dim)
         ends = [(r[:, :1] @ self.boxes.select(0, kind)) for kind in (0, 1)]
         centre, side = torch.cat([*ends, r[:, 1:] @ self.boxes[2]], dim=1).chunk(2, dim=-1)
         half = side.clamp(-_WIDEST, _WIDEST).exp() / 2
-        return torch.tanh(centre - half), torch.tanh(centre + half)
-
-
-def distances(x: Tensor, low: Tensor, high: Tensor) -> Tensor:  # (…,)
-    """Length of delta over the coordinates: small and flat inside a box, steep outside."""
-    centre, side = (low + high) / 2, high - low
-    v = side + 1
-    off = (x - centre).abs()
-    delta = torch.maximum(off / v, v * off - side / 2 * (v - 1 / v))  # they meet at the border
-    return (delta.square().sum(dim=-1) + _TINY).sqrt()
+        low, high = torch.tanh(centre - half), torch.tanh(centre + half)
+        return torch.cat([(low + high) / 2, high - low + 1], dim=-1).to(z.relations.dtype)

@@ -18,7 +18,7 @@ from hyperfact.graph.role_index import VALUE
 from hyperfact.models.decoders.decoder import ALL, Decoder, score_of_answer
 from hyperfact.models.representations import Representations, rows_of
 
-_BLOCK = 192  # candidates at once: of equal blocks equal candidates have exactly equal scores
+BLOCK = 192  # candidates at once: of equal blocks equal candidates have exactly equal scores
 _CELLS = 2**18  # numbers that exist at once while questions meet candidates: they stay in the cache
 
 
@@ -94,14 +94,14 @@ class Kindwise(Decoder):
         """Questions meet all candidates, a few of each at a time."""
         known = self.known(facts, slots, z, generator)
         table = z.entities[candidates]
-        filled = functional.pad(table, (0, 0, 0, -len(table) % _BLOCK))
-        some = max(1, _CELLS // (self.width * _BLOCK))
+        filled = functional.pad(table, (0, 0, 0, -len(table) % BLOCK))
+        some = max(1, _CELLS // (self.width * BLOCK))
 
         def meet(kind: int, rows: Tensor) -> Tensor:
             first = _some(known, rows[:1])
             parts = [_some(known, part) for part in torch.split(rows, some)]
             columns = []
-            for block in torch.split(filled, _BLOCK):
+            for block in torch.split(filled, BLOCK):
                 tried = self.candidates(kind, first, block[None])
                 columns.append(torch.cat([self.judge(kind, part, tried) for part in parts]))
             return torch.cat(columns, dim=1)

@@ -12,7 +12,10 @@ from torch.nn import functional
 from hyperfact.config import Section
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
+from hyperfact.kernels import all_window_sums, window_sums
+from hyperfact.kernels.dispatch import has_kernels
 from hyperfact.models.decoders.candidatewise import Candidatewise
+from hyperfact.models.decoders.decoder import ALL
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
@@ -99,7 +102,8 @@ class ReAlE(Candidatewise):
         terms = torch.where(facts.known(slots)[:, :, None], weights * entities, 0.0)
         sums = self._windows(terms.sum(dim=1)).sum(dim=1)  # (batch, windows)
         asked = weights.gather(1, slots[:, None, None].expand(-1, 1, self.dim))[:, 0]
-        return Known(sums + bias, asked)
+        dtype = z.entities.dtype  # products may have been found in less
+        return Known((sums + bias).to(dtype), asked.to(dtype))
 
     def candidates(self, entities: Tensor) -> Tensor:  # (…, dim)
         """Tau of their coordinates."""
@@ -119,6 +123,44 @@ class ReAlE(Candidatewise):
         for weights, coordinates in parts:
             sums = torch.addcmul(sums, weights[:, None], coordinates)  # (batch, k, windows)
         return _SQUASHES[self.settings.squash](sums).sum(dim=2)[:, :count]
+
+    def score_candidates(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, k)
+        """A kernel walks the rows of the candidates where they lie."""
+        if self.settings.squash != "sigmoid" or not has_kernels(z.entities):
+            return super().score_candidates(
+                facts, slots, z, candidates=candidates, generator=generator
+            )
+        known = self.known(facts, slots, z, generator)
+        weights, table = self._windows(known.weights), self._windows(self.candidates(z.entities))
+        return window_sums(known.sums, weights, table, candidates)
+
+    def score_slot(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: slice = ALL,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, candidates)
+        """The same for all of them."""
+        if self.settings.squash != "sigmoid" or not has_kernels(z.entities):
+            return super().score_slot(facts, slots, z, candidates=candidates, generator=generator)
+        known = self.known(facts, slots, z, generator)
+        weights = self._windows(known.weights)
+        table = self._windows(self.candidates(z.entities[candidates]))
+        if not torch.is_grad_enabled():
+            return all_window_sums(known.sums, weights, table)
+        everyone = torch.arange(len(table)).expand(len(slots), -1)
+        return window_sums(known.sums, weights, table, everyone)
 
     def _windows(self, vectors: Tensor) -> Tensor:  # (…, window, windows)
         """Coordinates j, j + n, j + 2 n, … are one window."""
