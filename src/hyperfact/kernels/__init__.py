@@ -2,8 +2,9 @@
 
 Order: exponential, jit, affinity, attention_tables, ragged_checks, threads, buffers, compositions,
 edges, member_index, neighbours, dispatch, matrices, sparse_rows, softmax, divided_softmax,
-reference, added_scores, pairs, box_distance, complex_distance, window_sums, edge_attention, basis,
-blocks, compose, listening, members, cross_entropy, dropout, ragged_attention, rivals.
+reference, added_scores, pairs, box_distance, complex_distance, unit_scores, window_sums,
+edge_attention, basis, blocks, compose, listening, members, cross_entropy, dropout,
+ragged_attention, rivals.
 """
 
 from hyperfact.kernels.affinity import column_affinity
@@ -29,6 +30,7 @@ from hyperfact.kernels.members import aggregate_members
 from hyperfact.kernels.ragged_attention import ragged_attention
 from hyperfact.kernels.rivals import RankCounts, count_rivals
 from hyperfact.kernels.softmax import SoftmaxOptions, Targets, softmax_loss_
+from hyperfact.kernels.unit_scores import Units, all_unit_scores, unit_scores
 from hyperfact.kernels.window_sums import all_window_sums, window_sums
 
 __all__ = [
@@ -42,10 +44,12 @@ __all__ = [
     "RankCounts",
     "SoftmaxOptions",
     "Targets",
+    "Units",
     "aggregate_members",
     "aggregate_weighted",
     "all_box_distances",
     "all_complex_distances",
+    "all_unit_scores",
     "all_window_sums",
     "attend",
     "block_aggregate",
@@ -61,5 +65,6 @@ __all__ = [
     "ragged_attention",
     "softmax_cross_entropy",
     "softmax_loss_",
+    "unit_scores",
     "window_sums",
 ]

@@ -115,6 +115,23 @@ def window_sums(sums: Tensor, weights: Tensor, rows: Tensor) -> Tensor:
     return torch.sigmoid(sums + (weights * rows).sum(dim=-2)).sum(dim=-1)
 
 
+def unit_scores(
+    sums: Tensor, rest: Tensor, sizes: Tensor, rows: Tensor, weight: Tensor
+) -> Tensor:  # (…,)
+    """Weighted ReLU of the larger of two sums, a rest, and parts of a row by positive sizes.
+
+    Args:
+        sums: (…, 2, units).
+        rest: (…, units).
+        sizes: (…, parts).
+        rows: (…, 2 + parts, units).
+        weight: (units,).
+    """
+    larger = (sums + rows[..., :2, :]).amax(dim=-2)
+    parts = (torch.relu(sizes)[..., None] * rows[..., 2:, :]).sum(dim=-2)
+    return torch.relu(larger + rest + parts) @ weight
+
+
 def box_distance(points: Tensor, boxes: Tensor, tiny: float = 1e-12) -> Tensor:  # (…,)
     """How far tanh of points lies from boxes: small and flat inside of one, steep outside.
 

@@ -8,11 +8,14 @@ from torch import Tensor
 
 from hyperfact.kernels import (
     Boxes,
+    Units,
     all_box_distances,
+    all_unit_scores,
     all_window_sums,
     box_distance,
     expanded_box_distance,
     reference,
+    unit_scores,
     window_sums,
 )
 
@@ -58,7 +61,19 @@ def windows(dtype: torch.dtype) -> tuple[list[Tensor], Tensor, list[Scores]]:
     return [normal(BATCH, DIM), normal(BATCH, 2, DIM), normal(ROWS, 2, DIM)], ids, ways
 
 
-FAMILY = pytest.mark.parametrize("family", [boxes, windows])
+def units(dtype: torch.dtype) -> tuple[list[Tensor], Tensor, list[Scores]]:
+    normal, ids = drawn(dtype)
+    shapes = ((BATCH, 2, DIM), (BATCH, DIM), (BATCH, 6), (DIM,), (ROWS, 8, DIM))
+    inputs = [normal(*shape) for shape in shapes]
+    ways: list[Scores] = [
+        lambda *x: unit_scores(Units(*x[:4]), x[4], ids),
+        lambda s, r, z, w, t: reference.unit_scores(s[:, None], r[:, None], z[:, None], t[ids], w),
+        lambda *x: all_unit_scores(Units(*x[:4]), x[4]),
+    ]
+    return inputs, ids, ways
+
+
+FAMILY = pytest.mark.parametrize("family", [boxes, windows, units])
 Family = Callable[[torch.dtype], tuple[list[Tensor], Tensor, list[Scores]]]
 
 

@@ -3,14 +3,13 @@
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn import functional
 
 from hyperfact.config import Section
 from hyperfact.graph.batches import FactBatch
 from hyperfact.kernels import Boxes, all_box_distances, box_distance, expanded_box_distance
 from hyperfact.kernels.dispatch import has_kernels
 from hyperfact.models.decoders.decoder import ALL
-from hyperfact.models.decoders.kindwise import BLOCK, Kindwise
+from hyperfact.models.decoders.kindwise import Kindwise, whole_blocks
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
@@ -123,9 +122,8 @@ class BoxE(Kindwise):
         return -self.log_temperature.exp() * distances
 
     def _table(self, entities: Tensor) -> Tensor:  # (entities, 2 * dim)
-        """Points and bumps of all; of whole blocks equal entities have exactly equal ones."""
-        filled = functional.pad(entities, (0, 0, 0, -len(entities) % BLOCK))
-        return self._place(filled)[: len(entities)]
+        """Points and bumps of all."""
+        return self._place(whole_blocks(entities))[: len(entities)]
 
     def _place(self, entities: Tensor) -> Tensor:  # (…, 2 * dim)
         return ((entities / self.scale) @ self.places).to(entities.dtype)

@@ -9,8 +9,10 @@ from torch import Tensor, nn
 from hyperfact.config import Section
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.decoder import pool
-from hyperfact.models.decoders.kindwise import Kindwise
+from hyperfact.kernels import Units, all_unit_scores, unit_scores
+from hyperfact.kernels.dispatch import has_kernels
+from hyperfact.models.decoders.decoder import ALL, pool
+from hyperfact.models.decoders.kindwise import Kindwise, by_group, some_of, whole_blocks
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
@@ -104,7 +106,8 @@ class HyConvE(Kindwise):
         parts = torch.stack(_by_kind(seen))  # (3, batch, filters * dim / 2)
         rest = torch.bmm(parts, self.maps).sum(dim=0) + self.bias
         index = slots[:, None, None].expand(-1, 1, _FILTERS)
-        return Known(sums, rest, alpha.gather(1, index)[:, 0])
+        found = (sums, rest, alpha.gather(1, index)[:, 0])
+        return Known(*(part.to(z.entities.dtype) for part in found))
 
     def candidates(self, kind: int, known: Known, entities: Tensor) -> Tensor:  # (…, k, width)
         """Their part of both channels, and of x_2: exact, or for all signs of filters.
@@ -131,10 +134,61 @@ class HyConvE(Kindwise):
         units = torch.relu(sums + known.rest[:, None] + seen)  # (batch, k, units)
         return (units.flatten(0, 1) @ self.weight).view(units.shape[:2])
 
+    def score_candidates(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, k)
+        """A kernel walks the rows of the candidates where they lie, if they are many."""
+        if candidates.numel() <= len(z.entities) or not has_kernels(z.entities):
+            return super().score_candidates(
+                facts, slots, z, candidates=candidates, generator=generator
+            )
+        known = self.known(facts, slots, z, generator)
+
+        def meet(kind: int, rows: Tensor) -> Tensor:
+            mine, ids = some_of(known, rows), candidates.index_select(0, rows)
+            return unit_scores(self._units(mine), self._table(kind, mine, z.entities), ids)
+
+        return by_group(self.groups(facts, slots), slots, meet)
+
+    def score_slot(
+        self,
+        facts: FactBatch,
+        slots: Tensor,
+        z: Representations,
+        *,
+        candidates: slice = ALL,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:  # (batch, candidates)
+        """The same for all of them, where no gradient is wanted."""
+        if torch.is_grad_enabled() or not has_kernels(z.entities):
+            return super().score_slot(facts, slots, z, candidates=candidates, generator=generator)
+        known, entities = self.known(facts, slots, z, generator), z.entities[candidates]
+
+        def meet(kind: int, rows: Tensor) -> Tensor:
+            mine = some_of(known, rows)
+            return all_unit_scores(self._units(mine), self._table(kind, mine, entities))
+
+        return by_group(self.groups(facts, slots), slots, meet)
+
+    def _units(self, known: Known) -> Units:
+        """What a kernel needs of questions."""
+        return Units(known.sums, known.rest, _sizes(known.filters), self.weight)
+
+    def _table(self, kind: int, known: Known, entities: Tensor) -> Tensor:  # (entities, 8, units)
+        """What a kernel needs of candidates, for all signs of filters."""
+        filled, one = whole_blocks(entities)[None], some_of(known, torch.zeros(1, dtype=torch.long))
+        table = self.candidates(kind, one, filled)[0, : len(entities)]
+        return table.view(len(entities), -1, self.units).to(entities.dtype)
+
     def _seen(self, filters: Tensor, parts: list[Tensor]) -> Tensor:  # (batch, k, units)
         """The sum over filters of their size times the part of their sign."""
-        sizes = torch.relu(torch.stack([filters, -filters], dim=2)).flatten(1)  # (batch, 6)
-        found = sizes @ torch.stack([part[0] for part in parts], dim=1)  # (k, batch, units)
+        found = torch.relu(_sizes(filters)) @ torch.stack([part[0] for part in parts], dim=1)
         return found.transpose(0, 1)
 
     def _filters(
@@ -147,6 +201,11 @@ class HyConvE(Kindwise):
         ends = own[:, :1] + self.kinds[:2]
         k = torch.cat([ends, own[:, 1:] + self.kinds[2]], dim=1)  # (batch, slots, 3, 3)
         return (k @ g[:, None, :, None])[..., 0]
+
+
+def _sizes(filters: Tensor) -> Tensor:  # (batch, 6)
+    """Each filter and its opposite: of the two the positive one counts."""
+    return torch.stack([filters, -filters], dim=2).flatten(1)
 
 
 def _by_kind(slots: Tensor) -> list[Tensor]:  # (batch, width) each

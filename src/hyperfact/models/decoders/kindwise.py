@@ -18,7 +18,7 @@ from hyperfact.graph.role_index import VALUE
 from hyperfact.models.decoders.decoder import ALL, Decoder, score_of_answer
 from hyperfact.models.representations import Representations, rows_of
 
-BLOCK = 192  # candidates at once: of equal blocks equal candidates have exactly equal scores
+_BLOCK = 192  # candidates at once: of equal blocks equal candidates have exactly equal scores
 _CELLS = 2**18  # numbers that exist at once while questions meet candidates: they stay in the cache
 
 
@@ -73,14 +73,14 @@ class Kindwise(Decoder):
         known = self.known(facts, slots, z, generator)
 
         def meet(kind: int, rows: Tensor) -> Tensor:
-            mine, ids = _some(known, rows), candidates.index_select(0, rows)
+            mine, ids = some_of(known, rows), candidates.index_select(0, rows)
             if ids.numel() > len(z.entities) and not self.is_wide:
-                tried = self.candidates(kind, _some(known, rows[:1]), z.entities[None])[0]
+                tried = self.candidates(kind, some_of(known, rows[:1]), z.entities[None])[0]
                 return self.judge(kind, mine, rows_of(tried, ids))
             vectors = rows_of(z.entities, ids)
             return self.judge(kind, mine, self.candidates(kind, mine, vectors))
 
-        return _by_group(self.groups(facts, slots), slots, meet)
+        return by_group(self.groups(facts, slots), slots, meet)
 
     def score_slot(
         self,
@@ -94,19 +94,19 @@ class Kindwise(Decoder):
         """Questions meet all candidates, a few of each at a time."""
         known = self.known(facts, slots, z, generator)
         table = z.entities[candidates]
-        filled = functional.pad(table, (0, 0, 0, -len(table) % BLOCK))
-        some = max(1, _CELLS // (self.width * BLOCK))
+        filled = whole_blocks(table)
+        some = max(1, _CELLS // (self.width * _BLOCK))
 
         def meet(kind: int, rows: Tensor) -> Tensor:
-            first = _some(known, rows[:1])
-            parts = [_some(known, part) for part in torch.split(rows, some)]
+            first = some_of(known, rows[:1])
+            parts = [some_of(known, part) for part in torch.split(rows, some)]
             columns = []
-            for block in torch.split(filled, BLOCK):
+            for block in torch.split(filled, _BLOCK):
                 tried = self.candidates(kind, first, block[None])
                 columns.append(torch.cat([self.judge(kind, part, tried) for part in parts]))
             return torch.cat(columns, dim=1)
 
-        return _by_group(self.groups(facts, slots), slots, meet)[:, : len(table)]
+        return by_group(self.groups(facts, slots), slots, meet)[:, : len(table)]
 
 
 def kinds_of(slots: Tensor) -> Tensor:  # (batch,)
@@ -114,12 +114,17 @@ def kinds_of(slots: Tensor) -> Tensor:  # (batch,)
     return slots.clamp(max=VALUE)
 
 
-def _some(known: Any, rows: Tensor) -> Any:
+def whole_blocks(entities: Tensor) -> Tensor:  # (entities and some more, dim)
+    """Entities, and zeros to whole blocks: in a product rows may be rounded by where they lie."""
+    return functional.pad(entities, (0, 0, 0, -len(entities) % _BLOCK))
+
+
+def some_of(known: Any, rows: Tensor) -> Any:
     """What these questions know."""
     return known._make(part.index_select(0, rows) for part in known)
 
 
-def _by_group(
+def by_group(
     groups: Tensor, slots: Tensor, meet: Callable[[int, Tensor], Tensor]
 ) -> Tensor:  # (batch, k)
     """Scores of all questions, found group by group."""

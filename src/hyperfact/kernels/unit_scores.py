@@ -1,0 +1,205 @@
+"""One layer of units over pairs of a question and a row of a table, never expanded.
+
+`sum_u w_u ReLU(r_u + max(a_u + t_0u, b_u + t_1u) + sum_f s_f t_(2+f)u)`, of positive s_f: a question
+has a, b, r and sizes s, a row of the table has t. PyTorch would hold all units of every pair,
+several times; here a pair is a loop.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from hyperfact.kernels import reference
+from hyperfact.kernels.buffers import array
+from hyperfact.kernels.dispatch import apply, has_kernels
+from hyperfact.kernels.jit import Array, kernel, part_of_kernels, reducing_kernel, reducing_part
+from hyperfact.kernels.pairs import RowPairs, pairs_of_rows, run_questions, run_rows
+
+_BLOCK = 8  # rows of a table that stay in the cache while questions pass
+
+
+class Units(NamedTuple):
+    """What questions know."""
+
+    sums: Tensor  # (batch, 2, units) a and b
+    rest: Tensor  # (batch, units)
+    sizes: Tensor  # (batch, parts)
+    weight: Tensor  # (units,) of all questions
+
+
+def unit_scores(known: Units, table: Tensor, ids: Tensor) -> Tensor:  # (batch, k)
+    """Each question with its own rows.
+
+    Args:
+        known: Of the questions.
+        table: (rows, 2 + parts, units).
+        ids: Rows for each question.  # (batch, k)
+    """
+    if not has_kernels(known.sums):
+        parts = (known.sums[:, None], known.rest[:, None], known.sizes[:, None])
+        return reference.unit_scores(*parts, table[ids], known.weight)
+    return apply(_UnitScores, *known, table, ids)
+
+
+def all_unit_scores(known: Units, table: Tensor) -> Tensor:  # (batch, rows)
+    """Each question with all rows; no gradient is kept."""
+    found = known.sums.new_empty(len(known.sums), len(table))
+    run_questions(partial(_all_scores, _arrays(*known), array(table), array(found)), len(found))
+    return found
+
+
+class _Arrays(NamedTuple):
+    sums: Array
+    rest: Array
+    sizes: Array
+    weight: Array
+
+
+def _arrays(sums: Tensor, rest: Tensor, sizes: Tensor, weight: Tensor) -> _Arrays:
+    return _Arrays(array(sums), array(rest), array(sizes), array(weight))
+
+
+class _UnitScores(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        sums: Tensor,
+        rest: Tensor,
+        sizes: Tensor,
+        weight: Tensor,
+        table: Tensor,
+        ids: Tensor,
+    ) -> Tensor:
+        ctx.save_for_backward(sums, rest, sizes, weight, table, ids)
+        found = sums.new_empty(ids.shape)
+        known = _arrays(sums, rest, sizes, weight)
+        run_questions(partial(_scores, known, array(table), array(ids), array(found)), len(sums))
+        return found
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, None]:
+        *inputs, table, ids = ctx.saved_tensors
+        sums, rest, sizes, _ = inputs
+        found = [torch.zeros_like(part) for part in (sums, rest, sizes, rest)]
+        of_table = torch.zeros_like(table)
+        known, t, i, s = _arrays(*inputs), array(table), array(ids), array(slope)
+        out = _Arrays(*(array(part) for part in found))
+        run_questions(partial(_question_slopes, known, t, i, s, out), len(sums))
+        pairs = pairs_of_rows(i, len(t))
+        run_rows(partial(_row_slopes, known, t, pairs, s, array(of_table)), pairs)
+        return found[0], found[1], found[2], found[3].sum(dim=0), of_table, None
+
+
+@part_of_kernels
+def _fill(known: _Arrays, i: int, row: Array, out: Array) -> None:
+    """Each unit before ReLU."""
+    units = len(out)
+    a, b, rest, one, two = known.sums[i, 0], known.sums[i, 1], known.rest[i], row[0], row[1]
+    for u in range(units):
+        left, right = a[u] + one[u], b[u] + two[u]
+        out[u] = left if left >= right else right
+    for u in range(units):
+        out[u] += rest[u]
+    for part in range(known.sizes.shape[1]):
+        size, some = known.sizes[i, part], row[2 + part]
+        if size > 0:
+            for u in range(units):
+                out[u] += size * some[u]
+
+
+@reducing_part
+def _weigh(units: Array, weight: Array) -> Any:
+    zero = units.dtype.type(0)
+    total = zero
+    for u in range(len(units)):
+        total += weight[u] * (units[u] if units[u] > 0 else zero)
+    return total
+
+
+@part_of_kernels
+def _slopes(units: Array, weight: Array, slope: Any) -> None:
+    """Replace each unit by how the loss grows with it."""
+    zero = units.dtype.type(0)
+    for u in range(len(units)):
+        units[u] = slope * weight[u] if units[u] > 0 else zero
+
+
+@reducing_part
+def _dot(one: Array, two: Array) -> Any:
+    total = one.dtype.type(0)
+    for u in range(len(one)):
+        total += one[u] * two[u]
+    return total
+
+
+@part_of_kernels
+def _share(units: Array, known: _Arrays, i: int, row: Array, out: Array) -> None:
+    """Give the slope of each unit to the larger of the two sums."""
+    zero = units.dtype.type(0)
+    a, b, one, two = known.sums[i, 0], known.sums[i, 1], row[0], row[1]
+    for u in range(len(units)):
+        out[0, u] += units[u] if a[u] + one[u] >= b[u] + two[u] else zero
+    for u in range(len(units)):
+        out[1, u] += zero if a[u] + one[u] >= b[u] + two[u] else units[u]
+
+
+@reducing_kernel
+def _scores(known: _Arrays, table: Array, ids: Array, found: Array, low: int, high: int) -> None:
+    units = np.empty(table.shape[2], table.dtype)
+    for i in range(low, high):
+        for k in range(ids.shape[1]):
+            _fill(known, i, table[ids[i, k]], units)
+            found[i, k] = _weigh(units, known.weight)
+
+
+@reducing_kernel
+def _all_scores(known: _Arrays, table: Array, found: Array, low: int, high: int) -> None:
+    units = np.empty(table.shape[2], table.dtype)
+    for first in range(0, len(table), _BLOCK):
+        for i in range(low, high):
+            for row in range(first, min(first + _BLOCK, len(table))):
+                _fill(known, i, table[row], units)
+                found[i, row] = _weigh(units, known.weight)
+
+
+@kernel
+def _question_slopes(
+    known: _Arrays, table: Array, ids: Array, slope: Array, out: _Arrays, low: int, high: int
+) -> None:
+    units, zero = np.empty(table.shape[2], table.dtype), table.dtype.type(0)
+    for i in range(low, high):
+        for k in range(ids.shape[1]):
+            row = table[ids[i, k]]
+            _fill(known, i, row, units)
+            for u in range(len(units)):
+                out.weight[i, u] += slope[i, k] * (units[u] if units[u] > 0 else zero)
+            _slopes(units, known.weight, slope[i, k])
+            for u in range(len(units)):
+                out.rest[i, u] += units[u]
+            _share(units, known, i, row, out.sums[i])
+            for part in range(known.sizes.shape[1]):
+                if known.sizes[i, part] > 0:
+                    out.sizes[i, part] += _dot(units, row[2 + part])
+
+
+@kernel
+def _row_slopes(
+    known: _Arrays, table: Array, pairs: RowPairs, slope: Array, out: Array, low: int, high: int
+) -> None:
+    units, width = np.empty(table.shape[2], table.dtype), slope.shape[1]
+    for row in range(low, high):
+        for pair in range(pairs.starts[row], pairs.starts[row + 1]):
+            i, k = pairs.order[pair] // width, pairs.order[pair] % width
+            _fill(known, i, table[row], units)
+            _slopes(units, known.weight, slope[i, k])
+            _share(units, known, i, table[row], out[row])
+            for part in range(known.sizes.shape[1]):
+                size = known.sizes[i, part]
+                if size > 0:
+                    for u in range(len(units)):
+                        out[row, 2 + part, u] += size * units[u]
