@@ -1,7 +1,7 @@
 """One layer of units over pairs of a question and a row of a table, never expanded.
 
-`sum_u w_u ReLU(r_u + max(a_u + t_0u, b_u + t_1u) + sum_f s_f t_(2+f)u)`, of positive s_f: a question
-has a, b, r and sizes s, a row of the table has t. PyTorch would hold all units of every pair,
+`sum_u w_u ReLU(r_u + max(a_u + t_0u, b_u + t_1u) + sum_f s_f t_(2+f)u)`, of positive s_f: questions
+have a, b, r and sizes s, a row of the table has t. PyTorch would hold all units of every pair,
 several times; here a pair is a loop.
 """
 

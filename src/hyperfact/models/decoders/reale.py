@@ -39,6 +39,11 @@ class ReAlESettings(Section):
     )
     squash: Squash = Field(default="sigmoid", description="sigma, on the sum of a window")
     entity_squash: Squash = Field(default="tanh", description="tau, on the vectors of entities")
+    start: float = Field(
+        default=1.0,
+        gt=0.0,
+        description="deviation of the coordinates of entities at the start, before tau",
+    )
     dropout: float = Field(
         default=0.2, ge=0.0, lt=1.0, description="on the vectors of known entities"
     )
@@ -107,7 +112,7 @@ class ReAlE(Candidatewise):
 
     def candidates(self, entities: Tensor) -> Tensor:  # (…, dim)
         """Tau of their coordinates."""
-        return _SQUASHES[self.settings.entity_squash](entities / self.scale)
+        return _SQUASHES[self.settings.entity_squash](entities * (self.settings.start / self.scale))
 
     def judge(self, known: Known, candidates: Tensor) -> Tensor:  # (batch, k)
         """Add the candidate to every window."""
