@@ -86,7 +86,7 @@ class ConvE(TripleScorer):
             return self._project(normed(self.input_norm, images), generator)
 
         pairs = torch.cat([edges.known, edges.relation], dim=2)
-        return over_existing(network, pairs, edges.exists, compact=self.training)
+        return over_existing(network, pairs, exists=edges.exists, compact=self.training)
 
     def _project(self, images: Tensor, generator: torch.Generator | None) -> Tensor:  # (rows, dim)
         s = self.settings

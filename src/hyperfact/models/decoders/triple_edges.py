@@ -46,6 +46,7 @@ class Edges(NamedTuple):
     relation: Tensor  # (batch, edges, dim)
     asks_target: Tensor  # (batch, edges) whether the asked slot is the target of the edge
     exists: Tensor  # (batch, edges)
+    label: Tensor  # (batch, edges) equal numbers have equal relations
 
     def scaled(self, unit: float) -> "Edges":
         """The same with all vectors divided by `unit`."""
@@ -118,25 +119,30 @@ class FactEdges(nn.Module):
         layout = Layout.of(facts, slots) if self.is_whole else Layout.primary(slots)
         vectors = z.vectors(facts, slots)
         index = layout.other[:, :, None].expand(-1, -1, vectors.shape[2])
-        relation = self._relations(facts, slots, z, layout)
-        edges = Edges(vectors.gather(1, index), relation, layout.asks_target, layout.exists)
+        relation, label = self._relations(facts, slots, z, layout)
+        known, asks_target = vectors.gather(1, index), layout.asks_target
+        edges = Edges(known, relation, asks_target, layout.exists, label)
         if self.inverse is None:
             return edges
         relation = edges.by_end(relation, relation @ self.inverse)
-        return edges._replace(relation=relation, asks_target=torch.ones_like(edges.asks_target))
+        asks = torch.ones_like(asks_target)
+        return edges._replace(relation=relation, asks_target=asks, label=2 * label + asks_target)
 
     def _relations(
         self, facts: FactBatch, slots: Tensor, z: Representations, layout: Layout
-    ) -> Tensor:  # (batch, edges, dim)
+    ) -> tuple[Tensor, Tensor]:  # (batch, edges, dim), (batch, edges)
         asked = slots[:, None].expand_as(layout.other)
         source = torch.where(layout.asks_target, layout.other, asked)
         target = torch.where(layout.asks_target, asked, layout.other)
-        labels = (target - 1).clamp(min=0)  # where there is no edge, any
-        vectors = rows_of(z.relations, facts.relations.gather(1, labels))
+        places = (target - 1).clamp(min=0)  # where there is no edge, any
+        label = facts.relations.gather(1, places)
+        vectors = rows_of(z.relations, label)
         if self.places is None:
-            return vectors
-        places = rows_of(self.places, source.clamp(max=_VALUE))
-        return vectors + torch.where((target >= _VALUE)[:, :, None], places, 0.0)
+            return vectors, label
+        qualifies, place = target >= _VALUE, source.clamp(max=_VALUE)
+        moved = torch.where(qualifies[:, :, None], rows_of(self.places, place), 0.0)
+        kinds = len(self.places) + 1
+        return vectors + moved, kinds * label + torch.where(qualifies, place + 1, 0)
 
 
 def refuse_values(slots: Tensor) -> None:

@@ -87,20 +87,21 @@ class TripleScorer(Decoder):
 
 
 def over_existing(
-    function: Callable[[Tensor], Tensor], vectors: Tensor, exists: Tensor, *, compact: bool
+    function: Callable[..., Tensor], *parts: Tensor, exists: Tensor, compact: bool
 ) -> Tensor:  # (batch, edges, width)
     """A function of rows, of all edges; `compact`: of those that exist, for its statistics.
 
     Args:
-        function: From rows to rows.
-        vectors: Its input.  # (batch, edges, width)
+        function: From rows of each part to rows.
+        parts: Its inputs.  # (batch, edges, …) each
         exists: Which edges do.  # (batch, edges)
         compact: Leave the others out; they get the result of some edge.
     """
-    rows = vectors.flatten(0, 1)
+    rows = [part.flatten(0, 1) for part in parts]
     if not compact:
-        return function(rows).view(*exists.shape, -1)
-    found = function(rows.index_select(0, exists.flatten().nonzero()[:, 0]))
+        return function(*rows).view(*exists.shape, -1)
+    here = exists.flatten().nonzero()[:, 0]
+    found = function(*(part.index_select(0, here) for part in rows))
     places = (exists.flatten().cumsum(dim=0) - 1).clamp(min=0)
     return found.index_select(0, places).view(*exists.shape, -1)
 

@@ -11,7 +11,7 @@ from hyperfact.models.decoders.triple_scorer import TripleScorer, normed, over_e
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 
-_ROWS = 256  # edges whose matrices W_r exist at once, unless gradients need them all
+_MATRICES = 256  # W_r that exist at once, unless gradients need them all
 
 
 class TuckERSettings(TripleSettings):
@@ -38,7 +38,8 @@ class TuckER(TripleScorer):
 
     h is normalised over the edges that exist, and so is h W_r. Without inverse relations an edge
     that asks for h has the query W_r t, normalised in the same way. The core starts at a size that
-    keeps deviations, not in [-1, 1].
+    keeps deviations, not in [-1, 1]. W_r is made once for all edges of a relation in a batch, which
+    share what dropout leaves of it.
     """
 
     Settings = TuckERSettings
@@ -73,36 +74,47 @@ class TuckER(TripleScorer):
     ) -> Tensor:  # (batch, edges, dim)
         """H W_r, or W_r t, for the edges that exist."""
 
-        def product(rows: Tensor) -> Tensor:  # (rows, 2 * dim + 1) -> (rows, dim)
-            known, relation, ends = torch.split(rows, [self.dim, self.dim, 1], dim=1)
+        def product(known: Tensor, relation: Tensor, label: Tensor, ends: Tensor) -> Tensor:
             known = known if self.input_norm is None else normed(self.input_norm, known)
             known = dropout(known, self.settings.dropout, generator)
-            hidden = self._product(known, relation, ends > 0, generator)
+            _, which, counts = torch.unique(label, return_inverse=True, return_counts=True)
+            order = which.argsort(stable=True)  # edges of one relation are neighbours
+            relations = relation[order[counts.cumsum(dim=0) - counts]]
+            sorted_ones = self._product(known[order], relations, counts, ends[order], generator)
+            hidden = sorted_ones[order.argsort()]
             hidden = hidden if self.hidden_norm is None else normed(self.hidden_norm, hidden)
             return dropout(hidden, self.settings.hidden_dropout, generator)
 
-        ends = edges.asks_target[:, :, None].to(edges.known.dtype)
-        rows = torch.cat([edges.known, edges.relation, ends], dim=2)
-        return over_existing(product, rows, edges.exists, compact=self.training)
+        parts = (edges.known, edges.relation, edges.label, edges.asks_target)
+        return over_existing(product, *parts, exists=edges.exists, compact=self.training)
 
     def _product(
         self,
         known: Tensor,
-        relation: Tensor,
+        relations: Tensor,
+        counts: Tensor,
         asks_target: Tensor,
         generator: torch.Generator | None,
     ) -> Tensor:  # (rows, dim)
-        """A few edges at a time, for each has a matrix of its own."""
+        """Edges of one relation share its matrix; there are matrices of some relations at a time.
+
+        Args:
+            known: Relation after relation.  # (rows, dim)
+            relations: Each once.  # (relations, dim)
+            counts: Edges of each.  # (relations,)
+            asks_target: Of each edge.  # (rows,)
+            generator: Of dropout.
+        """
         if self.reduction is not None:
-            relation = relation @ self.reduction
-        parts = []
-        for h, r, forward in zip(
-            *(torch.split(part, _ROWS) for part in (known, relation, asks_target)), strict=True
-        ):
-            matrices = (r @ self.core.flatten(1)).view(len(r), self.dim, self.dim)  # W_r
+            relations = relations @ self.reduction
+        sizes, parts = counts.tolist(), []
+        edges = zip(torch.split(known, sizes), torch.split(asks_target, sizes), strict=True)
+        for some in torch.split(relations, _MATRICES):
+            matrices = (some @ self.core.flatten(1)).view(len(some), self.dim, self.dim)  # W_r
             matrices = dropout(matrices, self.settings.core_dropout, generator)
-            product = (h[:, None] @ matrices)[:, 0]
-            if self.edges.inverse is None:
-                product = torch.where(forward, product, (matrices @ h[:, :, None])[:, :, 0])
-            parts.append(product)
+            for matrix, (h, forward) in zip(matrices, edges, strict=False):
+                product = h @ matrix
+                if self.edges.inverse is None:
+                    product = torch.where(forward[:, None], product, h @ matrix.T)
+                parts.append(product)
         return torch.cat(parts)
