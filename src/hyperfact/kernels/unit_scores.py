@@ -17,9 +17,17 @@ from hyperfact.kernels import reference
 from hyperfact.kernels.buffers import array
 from hyperfact.kernels.dispatch import apply, has_kernels
 from hyperfact.kernels.jit import Array, kernel, part_of_kernels, reducing_kernel, reducing_part
-from hyperfact.kernels.pairs import RowPairs, pairs_of_rows, run_questions, run_rows
+from hyperfact.kernels.pairs import (
+    RowPairs,
+    pairs_of_blocks,
+    pairs_of_rows,
+    run_blocks,
+    run_questions,
+    run_rows,
+)
 
 _BLOCK = 8  # rows of a table that stay in the cache while questions pass
+_QUESTIONS = 64  # that stay in the cache while rows pass
 
 
 class Units(NamedTuple):
@@ -77,7 +85,9 @@ class _UnitScores(torch.autograd.Function):
         ctx.save_for_backward(sums, rest, sizes, weight, table, ids)
         found = sums.new_empty(ids.shape)
         known = _arrays(sums, rest, sizes, weight)
-        run_questions(partial(_scores, known, array(table), array(ids), array(found)), len(sums))
+        rows, t = array(ids), array(table)
+        order = pairs_of_blocks(rows, len(t), _QUESTIONS)
+        run_blocks(partial(_scores, known, t, rows, order, array(found)), rows, _QUESTIONS)
         return found
 
     @staticmethod
@@ -89,7 +99,8 @@ class _UnitScores(torch.autograd.Function):
         of_table = torch.zeros_like(table)
         known, t, i, s = _arrays(*inputs), array(table), array(ids), array(slope)
         out = _Arrays(*(array(part) for part in found))
-        run_questions(partial(_question_slopes, known, t, i, s, out), len(sums))
+        order = pairs_of_blocks(i, len(t), _QUESTIONS)
+        run_blocks(partial(_question_slopes, known, t, (i, order), s, out), i, _QUESTIONS)
         pairs = pairs_of_rows(i, len(t))
         run_rows(partial(_row_slopes, known, t, pairs, s, array(of_table)), pairs)
         return found[0], found[1], found[2], found[3].sum(dim=0), of_table, None
@@ -149,12 +160,14 @@ def _share(units: Array, known: _Arrays, i: int, row: Array, out: Array) -> None
 
 
 @reducing_kernel
-def _scores(known: _Arrays, table: Array, ids: Array, found: Array, low: int, high: int) -> None:
-    units = np.empty(table.shape[2], table.dtype)
-    for i in range(low, high):
-        for k in range(ids.shape[1]):
-            _fill(known, i, table[ids[i, k]], units)
-            found[i, k] = _weigh(units, known.weight)
+def _scores(
+    known: _Arrays, table: Array, ids: Array, order: Array, found: Array, low: int, high: int
+) -> None:
+    units, width = np.empty(table.shape[2], table.dtype), ids.shape[1]
+    for place in range(low, high):
+        i, k = order[place] // width, order[place] % width
+        _fill(known, i, table[ids[i, k]], units)
+        found[i, k] = _weigh(units, known.weight)
 
 
 @reducing_kernel
@@ -169,22 +182,29 @@ def _all_scores(known: _Arrays, table: Array, found: Array, low: int, high: int)
 
 @kernel
 def _question_slopes(
-    known: _Arrays, table: Array, ids: Array, slope: Array, out: _Arrays, low: int, high: int
+    known: _Arrays,
+    table: Array,
+    pairs: tuple[Array, Array],  # rows for each question, and the order of pairs
+    slope: Array,
+    out: _Arrays,
+    low: int,
+    high: int,
 ) -> None:
-    units, zero = np.empty(table.shape[2], table.dtype), table.dtype.type(0)
-    for i in range(low, high):
-        for k in range(ids.shape[1]):
-            row = table[ids[i, k]]
-            _fill(known, i, row, units)
-            for u in range(len(units)):
-                out.weight[i, u] += slope[i, k] * (units[u] if units[u] > 0 else zero)
-            _slopes(units, known.weight, slope[i, k])
-            for u in range(len(units)):
-                out.rest[i, u] += units[u]
-            _share(units, known, i, row, out.sums[i])
-            for part in range(known.sizes.shape[1]):
-                if known.sizes[i, part] > 0:
-                    out.sizes[i, part] += _dot(units, row[2 + part])
+    ids, order = pairs
+    units, zero, width = np.empty(table.shape[2], table.dtype), table.dtype.type(0), ids.shape[1]
+    for place in range(low, high):
+        i, k = order[place] // width, order[place] % width
+        row = table[ids[i, k]]
+        _fill(known, i, row, units)
+        for u in range(len(units)):
+            out.weight[i, u] += slope[i, k] * (units[u] if units[u] > 0 else zero)
+        _slopes(units, known.weight, slope[i, k])
+        for u in range(len(units)):
+            out.rest[i, u] += units[u]
+        _share(units, known, i, row, out.sums[i])
+        for part in range(known.sizes.shape[1]):
+            if known.sizes[i, part] > 0:
+                out.sizes[i, part] += _dot(units, row[2 + part])
 
 
 @kernel

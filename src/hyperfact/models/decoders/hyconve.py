@@ -165,14 +165,17 @@ class HyConvE(Kindwise):
         candidates: slice = ALL,
         generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch, candidates)
-        """The same for all of them, where no gradient is wanted."""
-        if torch.is_grad_enabled() or not has_kernels(z.entities):
+        """The same for all of them."""
+        if not has_kernels(z.entities):
             return super().score_slot(facts, slots, z, candidates=candidates, generator=generator)
         known, entities = self.known(facts, slots, z, generator), z.entities[candidates]
 
         def meet(kind: int, rows: Tensor) -> Tensor:
             mine = some_of(known, rows)
-            return all_unit_scores(self._units(mine), self._table(kind, mine, entities))
+            units, table = self._units(mine), self._table(kind, mine, entities)
+            if not torch.is_grad_enabled():
+                return all_unit_scores(units, table)
+            return unit_scores(units, table, torch.arange(len(table)).repeat(len(rows), 1))
 
         return by_group(self.groups(facts, slots), slots, meet)
 
