@@ -78,8 +78,6 @@ def refuse_undividable(config: ExperimentConfig, entities: int, shards: int) -> 
     """
     objective = config.objective
     decoder = member(TABLES["decoder"], "decoder", config.decoder.name)
-    if objective.share < 1.0:
-        raise ConfigError("objective.share below 1 is for one process")
     if objective.joint and not objective.negatives:
         raise ConfigError("objective.joint with every entity as a candidate is for one process")
     if config.graph.sample:

@@ -123,14 +123,17 @@ class AllEntities(Objective):
         form = model.linear_form(
             facts, slots, z, candidates=here, answers=targets, generator=generator
         )
-        if form is not None and self.settings.share < 1.0 and generator is not None:
-            form, targets = sampled(form, targets, self.settings.share, generator)
         options, part, answers = self._options(model), ALL, targets
+        share = self.settings.share
+        if form is not None and share < 1.0 and generator is not None:
+            form, targets, options = sampled(
+                form, targets, options, share=share, generator=generator
+            )
         if model.shard is not None:
             part = model.shard.part(len(slots))
             targets = targets.rows(part)
         if form is None:
-            if self.settings.share < 1.0:
+            if share < 1.0:
                 raise ConfigError("objective.share needs a decoder whose scores are linear")
             scores = model.score_slot(
                 facts, slots, z, candidates=here, answers=answers, generator=generator

@@ -44,6 +44,8 @@ FORMS: dict[str, Sections] = {
     "masked": {"objective": {"mask_others": True, "label_smoothing": 0.1}},
     "scores": {"decoder": {"name": "transe"}, "objective": {"negatives": 0}},
     "evidence": {"evidence": {"order": 2, "related": True}},
+    "share": {"objective": {"share": 0.4, "label_smoothing": 0.1}},
+    "counted share": {"evidence": {"order": 2}, "objective": {"share": 0.4}},
     "counted": {
         "evidence": {"order": 2},
         "objective": {"negatives": 3},

@@ -68,7 +68,7 @@ def test_a_sample_of_candidates_stands_for_all(biased: bool) -> None:
     whole = form.scores()
     sums = []
     for _ in range(3000):
-        few, renamed = sampled(form, targets, 0.4, generator)
+        few, renamed, _ = sampled(form, targets, SoftmaxOptions(), share=0.4, generator=generator)
         scores = few.scores()
         assert 12 <= scores.shape[1] <= 15
         owner = torch.tensor([0, 1, 1, 2])
