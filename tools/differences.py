@@ -37,7 +37,7 @@ REASONS: Mapping[str, str] = {
     "trained against every entity with a moving mean of the weights",
     "BoxE": "published with boxes for each place of a relation, 1,000 epochs and optimistic ties; "
     "ours has boxes by role, 40 epochs and 200 sampled negatives",
-    "HyConvE": f"{_SAMPLED}; published with pessimistic ties, its settings for FB-AUTO not given",
+    "HyConvE": "published with pessimistic ties, its settings for FB-AUTO not given",
     "HINGE": f"{_RUN}; ours puts 20 negatives a slot and the answer in one softmax",
     "NeuInfer": f"{_RUN}; ours puts 50 negatives a slot and the answer in one softmax",
     "NaLP": _SAMPLED,
