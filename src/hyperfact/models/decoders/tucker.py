@@ -77,16 +77,38 @@ class TuckER(TripleScorer):
         def product(known: Tensor, relation: Tensor, label: Tensor, ends: Tensor) -> Tensor:
             known = known if self.input_norm is None else normed(self.input_norm, known)
             known = dropout(known, self.settings.dropout, generator)
-            _, which, counts = torch.unique(label, return_inverse=True, return_counts=True)
-            order = which.argsort(stable=True)  # edges of one relation are neighbours
-            relations = relation[order[counts.cumsum(dim=0) - counts]]
-            sorted_ones = self._product(known[order], relations, counts, ends[order], generator)
-            hidden = sorted_ones[order.argsort()]
+            hidden = self._hidden(known, relation, label, ends, generator)
             hidden = hidden if self.hidden_norm is None else normed(self.hidden_norm, hidden)
             return dropout(hidden, self.settings.hidden_dropout, generator)
 
         parts = (edges.known, edges.relation, edges.label, edges.asks_target)
         return over_existing(product, *parts, exists=edges.exists, compact=self.training)
+
+    def _hidden(
+        self,
+        known: Tensor,
+        relation: Tensor,
+        label: Tensor,
+        ends: Tensor,
+        generator: torch.Generator | None,
+    ) -> Tensor:  # (rows, dim)
+        """The product of each edge; in training, edges of one relation share its matrix.
+
+        Elsewhere each edge has its own, so that the bits of an answer do not depend on what else is
+        asked, and a compiled program not on labels.
+        """
+        if not self.training or torch.compiler.is_compiling():
+            parts = (torch.split(part, _MATRICES) for part in (known, relation, ends))
+            found = [
+                self._turned(h[:, None], self._matrices(r, generator), asks[:, None, None])[:, 0]
+                for h, r, asks in zip(*parts, strict=True)
+            ]
+            return torch.cat(found)
+        _, which, counts = torch.unique(label, return_inverse=True, return_counts=True)
+        order = which.argsort(stable=True)  # edges of one relation are neighbours
+        relations = relation[order[counts.cumsum(dim=0) - counts]]
+        product = self._product(known[order], relations, counts, ends[order], generator)
+        return product[order.argsort()]
 
     def _product(
         self,
@@ -96,7 +118,7 @@ class TuckER(TripleScorer):
         asks_target: Tensor,
         generator: torch.Generator | None,
     ) -> Tensor:  # (rows, dim)
-        """Edges of one relation share its matrix; there are matrices of some relations at a time.
+        """The same relation after relation; there are matrices of some relations at a time.
 
         Args:
             known: Relation after relation.  # (rows, dim)
@@ -105,16 +127,24 @@ class TuckER(TripleScorer):
             asks_target: Of each edge.  # (rows,)
             generator: Of dropout.
         """
-        if self.reduction is not None:
-            relations = relations @ self.reduction
         sizes, parts = counts.tolist(), []
         edges = zip(torch.split(known, sizes), torch.split(asks_target, sizes), strict=True)
         for some in torch.split(relations, _MATRICES):
-            matrices = (some @ self.core.flatten(1)).view(len(some), self.dim, self.dim)  # W_r
-            matrices = dropout(matrices, self.settings.core_dropout, generator)
-            for matrix, (h, forward) in zip(matrices, edges, strict=False):
-                product = h @ matrix
-                if self.edges.inverse is None:
-                    product = torch.where(forward[:, None], product, h @ matrix.T)
-                parts.append(product)
+            for matrix, (h, ends) in zip(self._matrices(some, generator), edges, strict=False):
+                parts.append(self._turned(h, matrix, ends[:, None]))
         return torch.cat(parts)
+
+    def _matrices(
+        self, relations: Tensor, generator: torch.Generator | None
+    ) -> Tensor:  # (relations, dim, dim)
+        """W_r of each."""
+        r = relations if self.reduction is None else relations @ self.reduction
+        matrices = (r @ self.core.flatten(1)).view(-1, self.dim, self.dim)
+        return dropout(matrices, self.settings.core_dropout, generator)
+
+    def _turned(self, h: Tensor, matrix: Tensor, asks_target: Tensor) -> Tensor:  # like h
+        """H W_r, or W_r t."""
+        product = h @ matrix
+        if self.edges.inverse is None:
+            product = torch.where(asks_target, product, h @ matrix.mT)
+        return product
