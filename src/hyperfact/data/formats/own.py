@@ -2,7 +2,7 @@
 
 `{"subject": "Hank Aaron", "relation": "played for", "object": "Milwaukee Braves",
 "qualifiers": [["position", "OF"]]}`. A literal is `{"literal": "+7.07"}`, a relation derived from
-an n-ary one is `{"derived": "r_so"}`.
+an n-ary one is `{"derived": "r_so"}`. Qualifiers are also read as `{"position": "OF"}`.
 """
 
 import json
@@ -28,11 +28,7 @@ def _read(source: Source, builder: FactBuilder) -> None:
         if missing or extra:
             reason = f"{missing[0]!r} is missing" if missing else f"{min(extra)!r} is unknown"
             raise Fault(f"the key {reason}")
-        pairs = row.get(_QUALIFIERS, [])
-        if not isinstance(pairs, list) or not all(
-            isinstance(pair, list) and len(pair) == 2 for pair in pairs
-        ):
-            raise Fault("the qualifiers must be a list of [attribute, value] pairs")
+        pairs = _pairs(row.get(_QUALIFIERS, []))
         builder.add(
             _entity(row["subject"]),
             _relation(row["relation"]),
@@ -42,6 +38,19 @@ def _read(source: Source, builder: FactBuilder) -> None:
         )
 
     each_object(source, handle)
+
+
+def _pairs(found: object) -> list[tuple[object, object]]:
+    """Attributes and values; of an object each value of an attribute makes a pair."""
+    if isinstance(found, dict):
+        several = ((a, v if isinstance(v, list) else [v]) for a, v in found.items())
+        return [(attribute, value) for attribute, values in several for value in values]
+    if isinstance(found, list) and all(isinstance(p, list) and len(p) == 2 for p in found):
+        return [(attribute, value) for attribute, value in found]
+    raise Fault(
+        "the qualifiers must be a list of [attribute, value] pairs, or an object of attributes "
+        "with their values"
+    )
 
 
 def _entity(value: object) -> str:
