@@ -1,6 +1,7 @@
 """What is counted in training facts and added to scores."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field
 
@@ -41,8 +42,15 @@ class EvidenceConfig(Section):
         "known subject or object",
     )
 
+    learn: Literal["training", "validation", "nothing"] = Field(
+        default="training",
+        description="what weights are learned by: training facts, with everything else; validation "
+        "facts, after a training without counts, one factor for each kind of count; or nothing: "
+        "after a training without counts, first weights stay",
+    )
+
     def unused(self) -> Mapping[str, str]:
         """Without counts nothing else counts, and one role has no others beside it."""
-        names = () if self.order else ("start", "chains", "profiles")
+        names = () if self.order else ("start", "chains", "profiles", "learn")
         found = dict.fromkeys(names, "order > 0")
         return found if self.order >= 2 else {**found, "related": "order > 1"}

@@ -55,6 +55,17 @@ class Evidence(nn.Module):
         """The weights of now."""
         return self.start.to(self.own) + self.own + self.common.index_select(0, self.groups)
 
+    def multiply(self, factors: Tensor) -> None:
+        """Weights become their first values times a factor for each group.
+
+        Args:
+            factors: Of one, two, three slots, related roles, chains, profiles.  # (GROUPS,)
+        """
+        with torch.no_grad():
+            self.common.zero_()
+            times = factors.to(self.own).index_select(0, self.groups) - 1
+            self.own.copy_(self.start.to(self.own) * times)
+
     def added(
         self,
         facts: FactBatch,

@@ -20,6 +20,7 @@ from hyperfact.runs.run import Run, evaluate_split, open_run
 from hyperfact.runs.setup import Setup, set_up
 from hyperfact.runs.sizes import refuse_impossible
 from hyperfact.runs.streaming import load_training
+from hyperfact.runs.weighing import join_counts
 from hyperfact.system.lock import RunLock
 from hyperfact.system.memory import machine_memory
 from hyperfact.system.torchrun import restarts
@@ -152,6 +153,7 @@ def train_and_test(
             record.save()
         raise
     trainer.choose_best()
+    join_counts(setup)
     result = Run(setup.config, splits, setup.model, trainer.log)
     result.best_epoch, result.seconds = trainer.best_epoch, trainer.elapsed
     judged = [name for name in ("valid", "test") if name in splits and len(splits[name])]

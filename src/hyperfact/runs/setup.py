@@ -11,6 +11,7 @@ from hyperfact.errors import ConfigError
 from hyperfact.evaluation import Background, Policy, evaluate
 from hyperfact.graph.facts_in_parts import FactsInParts
 from hyperfact.graph.hkg import HKG, Splits
+from hyperfact.models.evidence import Evidence
 from hyperfact.models.transeq import TransEQ
 from hyperfact.runs.build import (
     CHOICE,
@@ -40,6 +41,7 @@ class Setup:
     valid: HKG | None  # the facts to choose by
     known: Background
     trainer: Trainer
+    counts: Evidence | None = None  # that join the model after its training
 
     @property
     def model(self) -> TransEQ:
@@ -90,14 +92,32 @@ def refuse_undividable(config: ExperimentConfig, entities: int, shards: int) -> 
         raise ConfigError(f"{shards} processes cannot divide {entities} entities")
 
 
+def refuse_unchosen(config: ExperimentConfig, valid: HKG | None) -> None:
+    """Say that weights are to be chosen by facts that there are not.
+
+    Raises:
+        ConfigError: With the remedy.
+    """
+    if config.evidence.order and config.evidence.learn == "validation" and valid is None:
+        raise ConfigError(
+            "evidence.learn = 'validation' needs validation facts; without them give weights by "
+            "evidence.start and set evidence.learn = 'nothing'"
+        )
+
+
 def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     """The parts of a run: facts, their graph in a new model, and its training."""
     keep_freed_memory()
     train = training_facts(config, splits)
     if isinstance(train, FactsInParts):
         refuse_unstreamable(config)
+    valid = validation_facts(config, splits)
+    refuse_unchosen(config, valid)
     generator = torch.Generator().manual_seed(config.training.seed)
     model = build(config, train, generator)
+    counts = None
+    if config.evidence.learn != "training":
+        counts, model.evidence = model.evidence, None
     together = team()
     if together is not None:
         refuse_undividable(config, len(train.entities), together.shard.size)
@@ -112,7 +132,7 @@ def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
         hide_targets=config.graph.hide_targets,
         generator=generator,
     )
-    valid, known = validation_facts(config, splits), Background.of(splits, train, numbers)
+    known = Background.of(splits, train, numbers)
     if isinstance(train, FactsInParts):
         known = replace(known, train=None)  # what needs all of them is refused or left out
-    return Setup(config, splits, train, valid, known, trainer)
+    return Setup(config, splits, train, valid, known, trainer, counts)
