@@ -38,6 +38,7 @@ SYSTEMS: Mapping[str, str] = {
     "DistMult": "distmult",
     "ComplEx": "complex",
     "m-DistMult + counts": "evidence",
+    "hyperfact": "best",
 }
 _ELSEWHERE = "FB-AUTO"  # its recipe of a system serves benchmarks that have none
 _COMPONENTS = ("encoder", "decoder")
