@@ -98,7 +98,7 @@ class _ComposeAggregate(torch.autograd.Function):
         bounds, side = edges.source_parts, edges.by_source
         need_x, need_z = ctx.needs_input_grad[:2]
         _, back, negate = ctx.operations
-        dx = empty_aligned(x, *(x.shape if need_x else (0, 0)))
+        dx = x.new_empty(x.shape if need_x else (0, 0))  # torch's own, so that autograd adds to it
         partial_shape = (len(bounds) - 1, z.shape[0] if need_z else 0, z.shape[1])
         partials = array(empty_aligned(z, *partial_shape))  # (parts, relations or 0, dim)
         arrays = (array(x), array(z), array(weights), array(gradient), array(dx))
