@@ -85,12 +85,13 @@ class _Whole(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, own: Tensor, shard: Shard, count: int) -> Tensor:
         ctx.shard, ctx.count = shard, count
-        step = shard.step(count)
-        padded = own.new_zeros(step, *own.shape[1:])
-        padded[: len(own)] = own
-        made = own.new_empty(shard.size * step, *own.shape[1:])
-        dist.all_gather(list(torch.split(made, step)), padded, group=shard.group)
-        return made[:count]
+        made = own.new_empty(count, *own.shape[1:])
+        made[shard.rows(count)] = own
+        for rank in range(shard.size):  # each range from its owner, to where it belongs
+            part = made[replace(shard, rank=rank).rows(count)]
+            if len(part):
+                dist.broadcast(part, group_src=rank, group=shard.group)
+        return made
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None, None]:
