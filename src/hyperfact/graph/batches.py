@@ -1,7 +1,7 @@
 """FactBatch: a few facts as padded tensors, the only place where facts are padded."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ class FactBatch:
     relations: Tensor  # (batch, slots - 1) primary relation, attributes
     mask: Tensor  # (batch, slots) true where a slot exists
     withheld: Tensor | None = None  # (batch, slots) true where only the role may be used
+    first: int = field(default=0, kw_only=True)  # its place in the batch that this is a part of
 
     @classmethod
     def of(cls, graph: HKG, rows: Array) -> "FactBatch":
@@ -69,6 +70,10 @@ class FactBatch:
     def to(self, device: torch.device | str) -> "FactBatch":
         """The same batch on another device."""
         return self.each(lambda part: part.to(device))
+
+    def rows(self, part: slice) -> "FactBatch":
+        """Some facts that follow each other, padded as all of them are."""
+        return replace(self.each(lambda tensor: tensor[part]), first=self.first + part.start)
 
     def each(self, change: Callable[[Tensor], Tensor]) -> "FactBatch":
         """The same change of every tensor."""

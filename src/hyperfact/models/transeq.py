@@ -9,6 +9,7 @@ phi(s, r, o, {(a, v)})                the decoder, from the vectors of the fact
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -28,6 +29,7 @@ from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.hypergraph import Hypergraph
 from hyperfact.models.mediator_vectors import Mediators
 from hyperfact.models.numbers import Numbers
+from hyperfact.models.read_apart import read_apart
 from hyperfact.models.representations import Representations
 from hyperfact.models.shard import Shard
 from hyperfact.models.unseen import Unseen
@@ -104,9 +106,8 @@ class TransEQ(nn.Module):
             z = self._own_rows(self.encoder(step))
         if self.unseen is None:
             return replace(z, numbers=self.numbers, facts=facts)
-        entities, stand_ins = self.unseen.introduce(
-            z.entities, training=self.training, shard=self.shard
-        )
+        rows, training = z.entities, self.training
+        entities, stand_ins = self.unseen.introduce(rows, training=training, shard=self.shard)
         return Representations(entities, z.relations, stand_ins, self.numbers, facts)
 
     def coordinates(self, generator: torch.Generator | None) -> Tensor | None:  # (kept,)
@@ -259,10 +260,9 @@ class TransEQ(nn.Module):
         generator: torch.Generator | None = None,
     ) -> LinearForm | None:
         """Vectors whose products are the scores, if the decoder has such; as in `score_slot`."""
+        read = partial(self.decoder.linear_form, z=z, candidates=candidates, generator=generator)
         with self.products():
-            form = self.decoder.linear_form(
-                facts, slots, z, candidates=candidates, generator=generator
-            )
+            form = read_apart(read, facts, slots, self.shard if self.decoder.reads_apart else None)
         if form is None or self.evidence is None:
             return form
         facts, here = z.by_name(facts), self._counted(candidates)

@@ -41,6 +41,10 @@ FORMS: dict[str, Sections] = {
     "lookup": {"encoder": {"name": "lookup"}, "graph": {"strangers": 0.2}},
     "stare": {"encoder": {"name": "stare"}, "graph": {"hide_targets": "batch"}},
     "sampled": {"encoder": {"name": "lookup"}, "objective": {"negatives": 3}},
+    "read apart": {
+        "decoder": {"name": "mdistmult", "dropout": 0.3, "query_dropout": 0.2, "limit": 5.0},
+        "objective": {"partial": 0.3},
+    },
     "masked": {"objective": {"mask_others": True, "label_smoothing": 0.1}},
     "scores": {"decoder": {"name": "transe"}, "objective": {"negatives": 0}},
     "evidence": {"evidence": {"order": 2, "related": True}},

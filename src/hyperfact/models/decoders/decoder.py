@@ -82,6 +82,9 @@ class Decoder(nn.Module, ABC):
     takes_means: ClassVar[bool] = True  # whether a mean of vectors is a fair candidate
     is_ordered: ClassVar[bool] = False  # whether scores depend on the order of qualifiers
     reads_facts: ClassVar[bool] = False  # whether scores depend on the facts of the graph too
+    #: Whether the queries of `linear_form`, dropout included, are the same where facts are a part
+    #: of a batch (`FactBatch.rows`); processes that divide a model then divide the reading too.
+    reads_apart: ClassVar[bool] = False
 
     def __init__(
         self,

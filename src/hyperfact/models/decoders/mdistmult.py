@@ -67,6 +67,7 @@ class MDistMult(OneQuery):
 
     Settings = MDistMultSettings
     settings: MDistMultSettings
+    reads_apart = True
     card = Card(
         title="m-DistMult",
         year=2020,
@@ -104,11 +105,13 @@ class MDistMult(OneQuery):
         known = facts.known(slots)[:, :, None]  # (batch, slots, 1)
         unit, constant = units(self, normalise=self.settings.normalise)
         turned = self._turned(facts)[:, None]  # (batch, 1)
-        vectors = dropout(self._offset(z.vectors(facts, slots) / unit), p, generator)
+        first = facts.first
+        vectors = self._offset(z.vectors(facts, slots) / unit)
+        vectors = dropout(vectors, p, generator, first=first)
         if self.settings.turn != "none":
             objects = torch.where(turned, self._turn(vectors[:, 1]), vectors[:, 1])
             vectors = torch.cat([vectors[:, :1], objects[:, None], vectors[:, 2:]], dim=1)
-        relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
+        relation = dropout(pool(facts, z, self.settings.pooling), p, generator, first=first)
         share = vectors.shape[2] / self.dim  # of the coordinates; mean scores stay the same
         relation = relation / (constant * unit * share)
         factors = torch.where(known, vectors, 1.0)
@@ -119,7 +122,7 @@ class MDistMult(OneQuery):
             query = product(factors) * relation
         if self.settings.turn != "none":
             query = torch.where(turned & (slots == 1)[:, None], self._turn(query), query)
-        return dropout(query, self.settings.query_dropout, generator)
+        return dropout(query, self.settings.query_dropout, generator, first=first)
 
     def _offset(self, vectors: Tensor) -> Tensor:  # (…, dim)
         """With an offset c: c + sqrt(1 - c²) h; squares keep their mean at the start."""
