@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from hyperfact.errors import ConfigError, StorageError, UserError
 from hyperfact.runs.device import device_of
+from hyperfact.system.memory import COMPACT
 from hyperfact.system.torchrun import LAUNCHED, attempt, is_launched, members, rank
 from hyperfact.training.distributed import Team, check_size, explaining_loss, joined
 
@@ -53,6 +54,7 @@ def launch(words: Sequence[str], processes: int, *, replicas: int = 1) -> None:
         monitor_interval=0.5,
     )
     os.environ[LAUNCHED] = "1"
+    os.environ.setdefault(*COMPACT)
     try:
         elastic_launch(settings, sys.executable)("-m", "hyperfact", *words)
     except ChildFailedError as error:

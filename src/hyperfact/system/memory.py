@@ -12,6 +12,11 @@ _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _OTHER_LIBRARY = (AttributeError, OSError, TypeError)  # not glibc; Windows cannot even be asked
 
 
+#: For processes that are started with it (glibc). Small freed blocks are otherwise kept aside where
+#: they lie, between large ones, which then do not become one again. It costs no time.
+COMPACT = ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0")
+
+
 def keep_freed_memory() -> bool:
     """Let this process reuse large freed blocks; call it once before heavy work.
 
