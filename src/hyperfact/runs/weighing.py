@@ -17,7 +17,7 @@ from hyperfact.runs.setup import Setup, choice_of
 logger = logging.getLogger("hyperfact")
 
 #: Factors that are tried for each kind of count, on its first weight; rising.
-FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
+FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 _ROUNDS = 2
 
 
