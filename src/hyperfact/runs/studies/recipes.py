@@ -30,6 +30,7 @@ SYSTEMS: Mapping[str, str] = {
     "HyConvE": "hyconve",
     "HyCubE": "hycube",
     "G-MPNN": "gmpnn_mdistmult",
+    "InGram": "ingram_mdistmult",
     "HCNet": "hcnet",
     "StarE": "stare_transformer",
     "Hy-Transformer": "hytransformer",
@@ -37,8 +38,10 @@ SYSTEMS: Mapping[str, str] = {
     "HyNT": "hynt",
     "DistMult": "distmult",
     "ComplEx": "complex",
+    "ConvE": "conve",
     "m-DistMult + counts": "evidence",
     "hyperfact": "best",
+    "hyperfact, train+valid": "whole",
 }
 _ELSEWHERE = "FB-AUTO"  # its recipe of a system serves benchmarks that have none
 _COMPONENTS = ("encoder", "decoder")
