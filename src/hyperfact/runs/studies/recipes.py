@@ -39,6 +39,8 @@ SYSTEMS: Mapping[str, str] = {
     "DistMult": "distmult",
     "ComplEx": "complex",
     "ConvE": "conve",
+    "TuckER": "tucker",
+    "RotatE": "rotate",
     "m-DistMult + counts": "evidence",
     "hyperfact": "best",
     "hyperfact, train+valid": "whole",
