@@ -13,6 +13,8 @@ if TYPE_CHECKING:  # torch takes a second to import, which the other commands sh
     from hyperfact.predict.explain import Explanation, Step, WhatIf
     from hyperfact.predict.moving import Moved
 
+_FURTHER = 3  # known answers beside the list
+
 
 def print_answers(answers: "Answers") -> None:
     """A ranking as a table."""
@@ -25,6 +27,16 @@ def print_answers(answers: "Answers") -> None:
     kind = "probabilities are calibrated" if answers.calibrated else "not calibrated"
     note(f"{answers.candidates:,} candidates; {kind}")
     print_notes(answers)
+
+
+def note_further(answers: "Answers", known: "Answers") -> None:
+    """What the run was told and the model does not rank among these answers."""
+    listed = {a.name for a in answers}
+    told = [a for a in known if a.name not in listed and {"train", "added"} & set(a.where)]
+    if told:
+        names = [f"{quote(known.labels.full(a.name))} ({', '.join(a.where)})" for a in told]
+        more = " …" if len(told) > _FURTHER else ""
+        note(f"known facts also say: {'; '.join(names[:_FURTHER])}{more}")
 
 
 def print_estimate(question: str, found: "Estimate", *, as_json: bool) -> None:

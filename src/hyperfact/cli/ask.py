@@ -1,6 +1,6 @@
 """Commands that ask a run: predict, complete, explain, whatif, export."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +9,7 @@ from typer.core import TyperCommand
 
 from hyperfact.cli.add import With, add_to
 from hyperfact.cli.answers import (
+    note_further,
     print_answers,
     print_estimate,
     print_explanation,
@@ -134,6 +135,9 @@ def predict(
     if answers.estimate is not None:
         print_estimate(question or "", answers.estimate, as_json=False)
     print_answers(answers)
+    if request.known == "mark":
+        known = replace(request, known="only", k=request.k + 4)
+        note_further(answers, predictor.answer([question or ""], known)[0])
 
 
 def _answer_file(

@@ -201,6 +201,19 @@ def test_facts_join_for_one_question_and_for_good(
     assert run("add", path, fact, "--out", other) == 2  # exists
 
 
+def test_known_facts_below_the_list_are_told(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    fact, question = "player 99 | plays for | {} | position = wing", "player 99 | plays for | ?"
+    told = [word for i in range(3) for word in ("--with", fact.format(f"club {i}"))]
+    assert run("predict", path, question, *told, "-k", "1") == 0
+    out = capsys.readouterr()
+    (line,) = [line for line in out.err.splitlines() if "known facts also say" in line]
+    clubs = {f"club {i}" for i in range(3)}
+    below = {club for club in clubs if f"{club} (added)" in line}
+    assert below == {club for club in clubs if club not in out.out}
+    assert run("predict", path, question, *told, "-k", "1", "--known", "hide") == 0
+    assert "also say" not in capsys.readouterr().err
+
+
 def test_a_run_with_added_facts_is_evaluated_like_any_other(path: str, tmp_path: Path) -> None:
     predictor = Predictor.load(path).given("player 99 | plays for | club 1 | position = wing")
     store_with_added(predictor, tmp_path / "run2")
