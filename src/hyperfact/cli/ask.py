@@ -136,8 +136,8 @@ def predict(
         print_estimate(question or "", answers.estimate, as_json=False)
     print_answers(answers)
     if request.known == "mark":
-        known = replace(request, known="only", k=request.k + 4)
-        note_further(answers, predictor.answer([question or ""], known)[0])
+        told = replace(request, known="only", k=request.k + 4)
+        note_further(answers, predictor.answer([question or ""], told)[0])
 
 
 def _answer_file(
