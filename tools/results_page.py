@@ -57,8 +57,9 @@ included, on a machine of two cores; a training of one thread shared it with oth
 threads had it alone, and where no threads are given seeds differ in it. "Published" is what the
 TransEQ paper's table has, else the paper of the system, each under its own protocol; rows without
 our figure are published only. A budget that is not "full" alone names what was set by hand. "Valid"
-is filtered by train and valid facts after version 0.2, by all splits before. What was tried on the
-way: [experiments](experiments.md).
+is filtered by train and valid facts after version 0.2, by all splits before; a row of "train+valid"
+has learned those facts, so that its "valid" says nothing. What was tried on the way:
+[experiments](experiments.md).
 
 The paper has d = 200; our recipes have 400 (FB-AUTO), 256 (JF17K) and 200 (the others). WikiPeople,
 the paper's largest benchmark, is not run: of its training facts only the 35,546 of three and more
