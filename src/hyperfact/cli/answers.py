@@ -1,5 +1,6 @@
 """Answers, explanations and moves as text for the terminal."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hyperfact.cli.printing import note, print_json, print_table, print_text
@@ -8,8 +9,8 @@ from hyperfact.graph.labels import Labels
 from hyperfact.graph.syntax import quote
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
-    from hyperfact.predict import Answers
-    from hyperfact.predict.answers import Estimate
+    from hyperfact.predict import Answers, Predictor
+    from hyperfact.predict.answers import Estimate, Request
     from hyperfact.predict.explain import Explanation, Step, WhatIf
     from hyperfact.predict.moving import Moved
 
@@ -29,14 +30,19 @@ def print_answers(answers: "Answers") -> None:
     print_notes(answers)
 
 
-def note_further(answers: "Answers", known: "Answers") -> None:
-    """What the run was told and the model does not rank among these answers."""
-    listed = {a.name for a in answers}
-    told = [a for a in known if a.name not in listed and {"train", "added"} & set(a.where)]
+def note_further(
+    predictor: "Predictor", question: str, request: "Request", listed: "Answers"
+) -> None:
+    """What the run was told and the model does not rank among the listed answers."""
+    if request.known != "mark":
+        return
+    wanted = replace(request, known="only", k=request.k + _FURTHER + 1)
+    known, names = predictor.answer([question], wanted)[0], {a.name for a in listed}
+    told = [a for a in known if a.name not in names and {"train", "added"} & set(a.where)]
     if told:
-        names = [f"{quote(known.labels.full(a.name))} ({', '.join(a.where)})" for a in told]
+        texts = [f"{quote(known.labels.full(a.name))} ({', '.join(a.where)})" for a in told]
         more = " …" if len(told) > _FURTHER else ""
-        note(f"known facts also say: {'; '.join(names[:_FURTHER])}{more}")
+        note(f"known facts also say: {'; '.join(texts[:_FURTHER])}{more}")
 
 
 def print_estimate(question: str, found: "Estimate", *, as_json: bool) -> None:

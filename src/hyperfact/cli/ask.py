@@ -1,6 +1,6 @@
 """Commands that ask a run: predict, complete, explain, whatif, export."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -135,9 +135,7 @@ def predict(
     if answers.estimate is not None:
         print_estimate(question or "", answers.estimate, as_json=False)
     print_answers(answers)
-    if request.known == "mark":
-        told = replace(request, known="only", k=request.k + 4)
-        note_further(answers, predictor.answer([question or ""], told)[0])
+    note_further(predictor, question or "", request, answers)
 
 
 def _answer_file(
