@@ -1,6 +1,5 @@
 """Answers, explanations and moves as text for the terminal."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hyperfact.cli.printing import note, print_json, print_table, print_text
@@ -9,12 +8,10 @@ from hyperfact.graph.labels import Labels
 from hyperfact.graph.syntax import quote
 
 if TYPE_CHECKING:  # torch takes a second to import, which the other commands should not pay
-    from hyperfact.predict import Answers, Predictor
-    from hyperfact.predict.answers import Estimate, Request
+    from hyperfact.predict import Answers
+    from hyperfact.predict.answers import Estimate
     from hyperfact.predict.explain import Explanation, Step, WhatIf
     from hyperfact.predict.moving import Moved
-
-_FURTHER = 3  # known answers beside the list
 
 
 def print_answers(answers: "Answers") -> None:
@@ -28,21 +25,6 @@ def print_answers(answers: "Answers") -> None:
     kind = "probabilities are calibrated" if answers.calibrated else "not calibrated"
     note(f"{answers.candidates:,} candidates; {kind}")
     print_notes(answers)
-
-
-def note_further(
-    predictor: "Predictor", question: str, request: "Request", listed: "Answers"
-) -> None:
-    """What the run was told and the model does not rank among the listed answers."""
-    if request.known != "mark":
-        return
-    wanted = replace(request, known="only", k=request.k + _FURTHER + 1)
-    known, names = predictor.answer([question], wanted)[0], {a.name for a in listed}
-    told = [a for a in known if a.name not in names and {"train", "added"} & set(a.where)]
-    if told:
-        texts = [f"{quote(known.labels.full(a.name))} ({', '.join(a.where)})" for a in told]
-        more = " …" if len(told) > _FURTHER else ""
-        note(f"known facts also say: {'; '.join(texts[:_FURTHER])}{more}")
 
 
 def print_estimate(question: str, found: "Estimate", *, as_json: bool) -> None:
@@ -64,7 +46,7 @@ def print_estimate(question: str, found: "Estimate", *, as_json: bool) -> None:
 
 def print_notes(answers: "Answers") -> None:
     """What to know before one trusts them, beside the output."""
-    for line in answers.notes:
+    for line in (*answers.notes, *([answers.also] if answers.told else [])):
         note(line)
 
 

@@ -9,7 +9,6 @@ from typer.core import TyperCommand
 
 from hyperfact.cli.add import With, add_to
 from hyperfact.cli.answers import (
-    note_further,
     print_answers,
     print_estimate,
     print_explanation,
@@ -135,7 +134,6 @@ def predict(
     if answers.estimate is not None:
         print_estimate(question or "", answers.estimate, as_json=False)
     print_answers(answers)
-    note_further(predictor, question or "", request, answers)
 
 
 def _answer_file(

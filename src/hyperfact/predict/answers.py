@@ -11,10 +11,12 @@ from hyperfact.graph.frames import make_frame
 from hyperfact.graph.labels import Labels
 from hyperfact.graph.quantities import Quantity
 from hyperfact.graph.ragged import Array
+from hyperfact.graph.syntax import quote
 from hyperfact.predict.questions import AnyQuestion, ResolvedQuestion, label_of, write_any
 
 Known = Literal["mark", "remove", "hide", "only"]
 LEVEL = 0.8  # share of true numbers that intervals of estimates should hold
+TOLD = 3  # known answers below the list that are named
 _SHAPES = {
     "new": "training saw no fact with this relation and these attributes; this is a guess",
     "partial": "this run never saw questions that leave qualifiers out, so this is a guess; train "
@@ -52,6 +54,11 @@ class Answer:
     def known(self) -> bool:
         """Whether some split holds the completed fact."""
         return bool(self.where)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the run learned or was told it, so that it is nothing to be found out."""
+        return not {"train", "added"}.isdisjoint(self.where)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -107,6 +114,7 @@ class Answers(Sequence[Answer]):
     calibrated: bool  # whether a temperature was fitted on validation facts
     shape: Literal["seen", "partial", "new"]  # what training saw of such questions
     seen_role: bool  # whether training facts show anybody in the asked role, where that is asked
+    told: tuple[Answer, ...] = ()  # best known answers that are not listed, one more than is named
     estimating: Callable[[], Estimate | None] | None = None  # done when it is looked at
 
     @cached_property
@@ -137,6 +145,13 @@ class Answers(Sequence[Answer]):
             found.append("training saw nobody in the asked role, so that everybody is a candidate")
         return found
 
+    @property
+    def also(self) -> str:
+        """Known answers that are not listed, in words; empty: there are none."""
+        texts = [f"{quote(self.labels.full(a.name))} ({', '.join(a.where)})" for a in self.told]
+        more = " …" if len(texts) > TOLD else ""
+        return f"known facts also say: {'; '.join(texts[:TOLD])}{more}" if texts else ""
+
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -164,7 +179,8 @@ class Answers(Sequence[Answer]):
     def head(self, k: int) -> "Answers":
         """The first k of them."""
         parts = {f: getattr(self, f)[:k] for f in ("ids", "ranks", "scores", "probabilities")}
-        return replace(self, where=self.where[:k], **parts)
+        told = (*(a for a in self[k:] if a.is_told), *self.told)[: TOLD + 1]
+        return replace(self, where=self.where[:k], told=told, **parts)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -177,6 +193,7 @@ class Answers(Sequence[Answer]):
             "seen_role": self.seen_role,
             "estimate": None if self.estimate is None else self.estimate.as_dict(),
             "answers": [answer.as_dict() for answer in self],
+            "also_known": [answer.as_dict() for answer in self.told[:TOLD]],
         }
 
     def to_frame(self, kind: str | None = None) -> Any:
@@ -197,4 +214,5 @@ class Answers(Sequence[Answer]):
             f"  {a.rank:>3}  {a.probability:.3f}  {self.labels.full(a.name)}{mark}"
             for a, mark in zip(self, marks, strict=True)
         ]
-        return "\n".join([head, *rows, *(f"  ({note})" for note in self.notes)])
+        notes = [*self.notes, *([self.also] if self.told else [])]
+        return "\n".join([head, *rows, *(f"  ({note})" for note in notes)])

@@ -4,7 +4,7 @@ A list of answers and the place of one answer go the same way, so that their num
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from hyperfact.errors import NumericalError
 from hyperfact.graph.ragged import Array, owners_of
-from hyperfact.predict.answers import Answers, Request
+from hyperfact.predict.answers import TOLD, Answer, Answers, Request
 from hyperfact.predict.calibration import Calibration
 from hyperfact.predict.knowledge import Knowledge, KnownRows
 from hyperfact.predict.questions import QuestionIds, ResolvedQuestion
@@ -165,7 +165,7 @@ def rank(
     chosen = _chosen(scores, known, request)
     where = _where(chosen, known)
     names = knowledge.candidates_of(ids[0])
-    return [
+    lists = [
         Answers(
             questions[row],
             names,
@@ -182,6 +182,32 @@ def rank(
         )
         for row, (found, ranks, values) in enumerate(chosen)
     ]
+    if request.known != "mark":
+        return lists
+    return [replace(a, told=_told(a, i, scores[i], known, softmax)) for i, a in enumerate(lists)]
+
+
+def _told(
+    listed: Answers, row: int, scores: Tensor, known: KnownRows, softmax: Softmax
+) -> tuple[Answer, ...]:
+    """The best of those whom training or added facts name and the list does not."""
+    told = known.among(row, ("train", "added"))
+    others = np.setdiff1d(told, listed.ids)
+    others = others[scores.numpy()[others] > _NONE]
+    if not len(others):
+        return ()
+    found = others[np.argsort(-scores.numpy()[others], kind="stable")[: TOLD + 1]]
+    values, ranks = scores.numpy()[found], np.array([1 + _ahead(scores, int(i)) for i in found])
+    where = known.where(np.full(len(found), row), found)
+    below = replace(
+        listed,
+        ids=found,
+        ranks=ranks,
+        scores=values,
+        probabilities=softmax.probabilities(row, values),
+        where=tuple(where),
+    )
+    return tuple(below)
 
 
 Chosen = tuple[Array, Array, Array]  # ids, ranks and scores of the answers of one question
@@ -223,6 +249,12 @@ def _known_ones(scores: Tensor, known: Array, k: int) -> Chosen:
 
 
 # -- the place of one answer ----------------------------------------------------------------------
+
+
+def _ahead(scores: Tensor, answer: int) -> int:
+    """How many come before one of them; equal scores in the order of ids."""
+    score = scores[answer]
+    return int((scores > score).sum()) + int((scores[:answer] == score).sum())
 
 
 @dataclass(frozen=True)
@@ -281,6 +313,7 @@ class ListRanking:
         softmax = Softmax.of(one, self.fitted, among)
         if self.request.known == "hide":
             forbid_others(one, known, answer)
-        ahead = int((one > score).sum()) + int((one[0, : self.answer] == score).sum())
         (probability,) = softmax.probabilities(0, score[None].numpy()).tolist()
-        return Place(1.0 + ahead, softmax.counts[0], float(score), probability)
+        return Place(
+            1.0 + _ahead(one[0], self.answer), softmax.counts[0], float(score), probability
+        )

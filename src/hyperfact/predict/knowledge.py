@@ -42,6 +42,12 @@ class KnownRows:
         """The known answers of one question."""
         return self.ids[self.offsets[row] : self.offsets[row + 1]]
 
+    def among(self, row: int, splits: Sequence[str]) -> Array:
+        """The known answers of one question that some of these splits hold."""
+        bits = sum(1 << i for i, name in enumerate(self.names) if name in splits)
+        held = self.splits[self.offsets[row] : self.offsets[row + 1]] & bits
+        return self.of(row)[held > 0]
+
     def where(self, rows: Array, ids: Array) -> list[tuple[str, ...]]:
         """For each (row, id) the names of the splits that hold it."""
         width = 1 + max(int(self.ids.max(initial=0)), int(ids.max(initial=0)))

@@ -123,6 +123,7 @@ class AnswerList(TypedDict):
     seen_role: bool
     estimate: EstimateRow | None
     answers: list[AnswerRow]
+    also_known: list[AnswerRow]  # the best known answers below the list
 
 
 class PartRow(TypedDict):

@@ -242,6 +242,23 @@ def test_the_true_answer_is_known_and_may_be_removed_or_hidden(predictor: Predic
             assert answer.probability == pytest.approx(by_name[answer.name].probability, rel=1e-4)
 
 
+def test_what_training_knows_and_a_list_leaves_out_is_told(predictor: Predictor) -> None:
+    for fact in predictor.splits.train:
+        question = f"? | {fact.relation} | {fact.object}"
+        everybody = list(predictor.ask(question, 10**6))
+        for k in (1, 3):
+            listed = predictor.ask(question, k)
+            below = [a for a in everybody[k:] if "train" in a.where]
+            assert list(listed.told) == below[:4], question
+            assert listed.told == predictor.ask(question, 10**6).head(k).told
+            assert [a["name"] for a in listed.as_dict()["also_known"]] == [
+                a.name for a in below[:3]
+            ]
+            assert all(a.name in listed.also for a in below[:3])
+            assert ("…" in listed.also) == (len(below) > 3)
+        assert predictor.ask(question, 1, known="hide").told == ()
+
+
 def test_the_range_holds_what_training_shows(predictor: Predictor) -> None:
     train = predictor.splits.train
     found = {a.name for a in predictor.ask("player 1 | lives in | ?", 999)}
