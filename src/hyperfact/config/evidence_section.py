@@ -28,6 +28,12 @@ class EvidenceConfig(Section):
         "pairs of roles are seen to go together",
     )
 
+    related_two: bool = Field(
+        default=False,
+        description="the same beside two known entities at once, where three roles are seen to go "
+        "together with three others",
+    )
+
     chains: float = Field(
         default=0.0,
         ge=0.0,
@@ -53,4 +59,8 @@ class EvidenceConfig(Section):
         """Without counts nothing else counts, and one role has no others beside it."""
         names = () if self.order else ("start", "chains", "profiles", "learn")
         found = dict.fromkeys(names, "order > 0")
-        return found if self.order >= 2 else {**found, "related": "order > 1"}
+        if self.order < 2:
+            found["related"] = "order > 1"
+        if self.order < 3:
+            found["related_two"] = "order > 2"
+        return found

@@ -160,10 +160,18 @@ class Contexts:
         row, there = find(self.codes, asked * self.coded.step**2 + held)
         return row, there & (held > 0)
 
-    def kinds_of(self, asked: Array, known: Array) -> tuple[Places, Array]:
-        """The kind with this known role alone, and whether there is one."""
+    def beside_two(self, asked: Array, one: Places, two: Places) -> tuple[Places, Array]:
+        """The context with both known entities, in any order, and whether any fact has it."""
+        step, low, high = self.coded.step, np.minimum(one, two), np.maximum(one, two)
+        row, there = find(self.codes, asked * step**2 + low * step + high)
+        return row, there & (low > 0)
+
+    def kinds_of(
+        self, asked: Array, first: Array, second: Array | int = -1
+    ) -> tuple[Places, Array]:
+        """The kind with this known role alone, or with two, and whether there is one."""
         width = 3 * (self.coded.relations + 1) + 1
-        return find(self._kind_codes, (asked * width + known + 1) * width)
+        return find(self._kind_codes, (asked * width + first + 1) * width + second + 1)
 
     def entries(self, rows: Places, who: Places) -> tuple[Places, Array]:
         """The entry of each entity in each of these contexts, and whether there is one."""

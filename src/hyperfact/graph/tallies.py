@@ -16,7 +16,7 @@ from hyperfact.graph.contexts import Contexts
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.profiles import Profiles
 from hyperfact.graph.ragged import Array, Places, find, offsets_of, owners_of, places_of
-from hyperfact.graph.related import Related
+from hyperfact.graph.related import Related, RelatedTwo
 
 _TRUST = 50.0  # what confidence c says is worth log(1 + this * c)
 _MANY = 0.2  # first weight of one of the many steps of a profile
@@ -60,17 +60,28 @@ class Tallies:
 
     contexts: Contexts
     related: Related | None
+    related_two: RelatedTwo | None
     chains: Chains | None
     profiles: Profiles | None
 
     @classmethod
-    def of(cls, hkg: HKG, *, order: int, related: bool, chains: float, profiles: bool) -> "Tallies":
+    def of(
+        cls,
+        hkg: HKG,
+        *,
+        order: int,
+        related: bool = False,
+        related_two: bool = False,
+        chains: float = 0.0,
+        profiles: bool = False,
+    ) -> "Tallies":
         """Count these facts.
 
         Args:
             hkg: The facts.
             order: How many slots are counted together, at most.
-            related: Whether counts in other roles speak too.
+            related: Whether counts in other roles speak too, beside one known entity.
+            related_two: Whether they do beside two.
             chains: The least confidence of a rule of two steps; 0: no such rules.
             profiles: Whether what else is known of an end speaks for the other.
         """
@@ -78,6 +89,7 @@ class Tallies:
         return cls(
             contexts,
             Related.of(contexts) if related else None,
+            RelatedTwo.of(contexts) if related_two else None,
             Chains.of(hkg, least=chains) if chains else None,
             Profiles.of(hkg) if profiles else None,
         )
@@ -101,7 +113,8 @@ class Tallies:
         """First values of all weights, given those of contexts by their size; and their groups."""
         sizes = (self.contexts.roles >= 0).sum(axis=1) - 1
         values, groups = [start[sizes]], [sizes]
-        for group, source in ((LINK, self.related), (CHAIN, self.chains)):
+        sources = ((LINK, self.related), (LINK, self.related_two), (CHAIN, self.chains))
+        for group, source in sources:
             if source is not None:
                 values.append(np.log1p(_TRUST * source.confidence))
                 groups.append(np.full(len(source.confidence), group))
@@ -125,12 +138,13 @@ class Tallies:
         mine, first = np.flatnonzero(heads >= 0), len(self.contexts.roles)
         offsets, row = self.contexts.find(role, held)
         found = [(owners_of(offsets), row, self.contexts.kinds[row])]
-        if self.related is not None:
-            given = np.nonzero(asked.known)
-            company = given[0], asked.roles[given], asked.entities[given]
-            owner, row, link = self.related.find(self.contexts, role, company)
-            found.append((owner, row, link + first))
-            first += len(self.related.bodies)
+        given = np.nonzero(asked.known)
+        company = given[0], asked.roles[given], asked.entities[given]
+        for related in (self.related, self.related_two):
+            if related is not None:
+                owner, row, link = related.find(self.contexts, role, company)
+                found.append((owner, row, link + first))
+                first += len(related.confidence)
         if self.chains is not None:
             owner, row, rule = self.chains.find(heads[mine], ends[mine])
             found.append((mine[owner], row + self.first_rows[0], rule + first))
@@ -246,9 +260,9 @@ class Tallies:
     def _counts_itself(self, terms: Terms, term: Array, query: Array, who: Array) -> Array:
         """Whether a question with this answer is itself a fact of a related context."""
         coded = self.contexts.coded
-        role, known, _ = coded.parts(self.contexts.codes[terms.rows[term]])
+        role, known, second = coded.parts(self.contexts.codes[terms.rows[term]])
         answer = coded.held_as(terms.asked[query], who)
         slots = np.concatenate([terms.held[query], answer[:, None]], axis=1)  # of the fact
-        both = (coded.held_as(role, who), known)
-        there = [(slots == one[:, None]).any(axis=1) for one in both]
-        return np.asarray(there[0] & there[1])
+        all_of_it = (coded.held_as(role, who), known, second)
+        there = [(one == 0) | (slots == one[:, None]).any(axis=1) for one in all_of_it]
+        return np.asarray(there[0] & there[1] & there[2])

@@ -42,6 +42,7 @@ class Evidence(nn.Module):
             train,
             order=settings.order,
             related=settings.related,
+            related_two=settings.related_two,
             chains=settings.chains,
             profiles=settings.profiles,
         )

@@ -5,7 +5,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from torch import Tensor
 
 from hyperfact.config import EvidenceConfig
@@ -146,6 +146,74 @@ def test_related_roles_speak_by_their_confidence(hkg: HKG) -> None:
         assert found[i].tolist() == pytest.approx(expected)
         without = related_naive(hkg, asked, int(slot), without=int(row))
         assert float(left[i, answer]) == pytest.approx(without[answer])
+
+
+def related_two_naive(hkg: HKG, asked: Slots, slot: int, without: int | None) -> list[float]:
+    """The same beside two known entities at once."""
+    every = [slots_of(hkg, row) for row in range(len(hkg))]
+    facts = [set(fact) for row, fact in enumerate(every) if row != without]
+    threes = {
+        ((a[0], b[0], c[0]), (a[1], b[1], c[1]))
+        for fact in every
+        for a, b, c in permutations(fact, 3)
+    }
+    who: dict[tuple[tuple[str, int], ...], set[tuple[int, ...]]] = {}
+    for kind, entities in threes:
+        who.setdefault(kind, set()).add(entities)
+    total = [0.0] * len(hkg.entities)
+    known = [part for i, part in enumerate(asked) if i != slot]
+    for one, two in combinations(known, 2):
+        head = (asked[slot][0], one[0], two[0])
+        for body in who.keys() - {head}:
+            support = len(who.get(head, set()) & who[body])
+            if support < 2:
+                continue
+            weight = np.log1p(50 * support / (len(who[body]) + 5))
+            for entity in range(len(total)):
+                ends = {(body[0], entity), (body[1], one[1]), (body[2], two[1])}
+                count = sum(len(ends) == 3 and ends <= fact for fact in facts)
+                total[entity] += weight * np.log1p(count)
+    return total
+
+
+def told_twice() -> HKG:
+    """Facts that are told from both ends, with the same value."""
+    facts = [
+        fact
+        for i in range(4)
+        for fact in (
+            Fact(f"a{i}", "brother of", f"b{i}", (("since", f"y{i % 2}"), ("at", "p"))),
+            Fact(f"b{i}", "sister of", f"a{i}", (("from", f"y{i % 2}"), ("at", "p"))),
+        )
+    ]
+    return HKG.from_facts([*facts, Fact("a0", "brother of", "a0", (("since", "y0"),))])
+
+
+@given(hkgs(hostile=False))
+@example(told_twice())
+@settings(max_examples=60)
+def test_three_related_roles_speak_by_their_confidence(hkg: HKG) -> None:
+    queries, facts, slots = asked_about(hkg)
+    if not len(queries):
+        return
+    answers = torch.from_numpy(queries.answer.astype(np.int64))
+    config = EvidenceConfig(order=3, start=(0.0, 0.0, 0.0), related_two=True)
+    evidence = Evidence(hkg, config).double()
+    found = evidence.scores(facts, slots).detach()
+    left = evidence.scores(facts, slots, answers=Targets.one_each(answers)).detach()
+    for i, (row, slot) in enumerate(zip(queries.fact, queries.slot, strict=True)):
+        asked, answer = slots_of(hkg, int(row)), int(answers[i])
+        expected = related_two_naive(hkg, asked, int(slot), without=None)
+        assert found[i].tolist() == pytest.approx(expected)
+        without = related_two_naive(hkg, asked, int(slot), without=int(row))
+        assert float(left[i, answer]) == pytest.approx(without[answer])
+
+
+def test_who_is_told_of_from_the_other_end_is_found() -> None:
+    hkg = told_twice()
+    config = EvidenceConfig(order=3, start=(0.0, 0.0, 0.0), related_two=True)
+    scores = Evidence(hkg, config).scores(*asked_about(hkg)[1:])
+    assert float(scores.detach().max()) > 1.0
 
 
 @given(hkgs(hostile=False))

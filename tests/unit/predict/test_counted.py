@@ -24,7 +24,7 @@ from hyperfact.training.objective import AllEntities
 from tests.support.models import config_of, random_facts
 from tests.support.runs import folder, league, league_config
 
-COUNTS = {"order": 3, "related": True, "chains": 0.01, "profiles": True}
+COUNTS = {"order": 3, "related": True, "related_two": True, "chains": 0.01, "profiles": True}
 TRAINING = {"dim": 8, "epochs": 2, "batch_size": 64, "validate_every": 0, "precision": "float32"}
 ASKED = "player 3 | plays for | ? | position = goal"
 

@@ -22,7 +22,7 @@ from hyperfact.predict.explain import explain
 from hyperfact.runs.build import build
 from tests.support.runs import league, untrained
 
-COUNTS = {"order": 3, "related": True, "chains": 0.01, "profiles": True}
+COUNTS = {"order": 3, "related": True, "related_two": True, "chains": 0.01, "profiles": True}
 NEW = [
     Fact("player 99", "plays for", "club 3", (("position", "wing"),)),
     Fact("player 99", "in", "city 1"),
