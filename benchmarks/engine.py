@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from benchmarks import _learning
 from benchmarks.measure import best, peak_memory, row
 from hyperfact.config import ExperimentConfig
 from hyperfact.data import load
@@ -41,6 +42,8 @@ def rows() -> Iterator[dict[str, Any]]:
     yield _memory()
     yield _growth()
     yield from _overfit()
+    if os.environ.get("HYPERFACT_DATA"):
+        yield from _learning.rows()
 
 
 def _config(*changes: str) -> ExperimentConfig:

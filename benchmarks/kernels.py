@@ -177,13 +177,9 @@ def side_by_side(fused: Step, plain: Step) -> tuple[float, float]:
     return min(one for one, _ in times), min(other for _, other in times)
 
 
-def compared(name: str, steps: tuple[Step, Step], *, least: float | None = None) -> dict[str, Any]:
+def compared(name: str, steps: tuple[Step, Step]) -> dict[str, Any]:
     seconds, plain = side_by_side(*steps)
-    ratio = plain / seconds
-    bound = None if least is None else f">= {least:g}x"
-    verdict = None if least is None else ratio >= least
-    line = row(name, seconds * 1e3, "ms", ratio=ratio, bound=bound, ok=verdict)
-    return {**line, "reference": plain * 1e3}
+    return {**row(name, seconds * 1e3, "ms", ratio=plain / seconds), "reference": plain * 1e3}
 
 
 def _resident(field: str) -> float:
@@ -219,10 +215,23 @@ def machine_rows() -> Iterator[dict[str, Any]]:
         rate = flops / best(partial(torch.mm, a, b, out=out), repeat=ROUNDS)
         yield row(f"matrix product, {str(dtype).removeprefix('torch.')}", rate / 1e9, "GFLOPS")
     yield row("bfloat16 in hardware", float(has_fast_bfloat16()), "yes/no")
+    yield row("copy, read and write", bandwidth() / 1e9, "GB/s")
+
+
+def bandwidth() -> float:
+    """Bytes a second that a copy reads and writes."""
     source = torch.randn(2**25)
     target = torch.empty_like(source)
-    seconds = best(lambda: target.copy_(source), repeat=2 * ROUNDS)
-    yield row("copy, read and write", 2 * source.nbytes / seconds / 1e9, "GB/s")
+    return 2 * source.nbytes / best(lambda: target.copy_(source), repeat=2 * ROUNDS)
+
+
+def compose_bytes(edges: EdgeIndex) -> int:
+    """What a step has to move at least, if nothing stays in a cache, over edges and reversed ones.
+
+    An edge reads a vector forward, and two backward: what it sent and what came back. A node
+    writes its sum, reads what came back and writes its gradient.
+    """
+    return 2 * (3 * len(edges) + 3 * edges.num_nodes) * 4 * DIM
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -235,9 +244,13 @@ def rows() -> Iterator[dict[str, Any]]:
         for composition in sorted(COMPOSITIONS, key=lambda name: name != "rotate"):
             functions = (compose_aggregate, reference.compose_aggregate)
             fused, plain = (compose_step(f, composition, edges) for f in functions)
-            least = 10 if composition == "rotate" else None
             name = f"compose and aggregate, forward and backward, {composition}"
-            yield compared(name, (fused, plain), least=least)
+            found = compared(name, (fused, plain))
+            yield found
+            over = found["value"] / 1e3 * bandwidth() / compose_bytes(edges)
+            yield row(
+                "the same above its bytes over the bandwidth (aim 1.5x)", over, "x", ratio=over
+            )
         if sys.platform == "linux":
             fused_size, plain_size = growth("fused"), growth("plain")
             share = fused_size / plain_size

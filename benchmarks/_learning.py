@@ -1,0 +1,51 @@
+"""How long a training takes until it has learned so much: two settings side by side."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+from benchmarks.measure import row
+from hyperfact.runs.build import resolve
+from hyperfact.runs.setup import set_up
+from hyperfact.runs.streaming import load_training
+from hyperfact.runs.studies.recipes import recipe
+from hyperfact.training.events import Epoch
+
+
+class Aim(NamedTuple):
+    """A validation MRR, filtered by train and valid facts, and who is to reach it."""
+
+    dataset: str
+    mrr: float
+    before: str  # recipes
+    after: str
+    changes: Sequence[str]  # of both
+
+
+#: About what .85 and .50 are where test facts are filtered too.
+AIMS = (
+    Aim("FB-AUTO", 0.77, "compgcn_mdistmult", "best", ()),
+    Aim("JF17K", 0.41, "compgcn_mdistmult", "best", ("training.validate_facts=1500",)),
+)
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    """Seconds of training, validations not counted, until each aim is reached."""
+    for aim in AIMS:
+        slow, fast = (_seconds(aim, base) for base in (aim.before, aim.after))
+        what = f"{aim.dataset}, training until validation {aim.mrr}"
+        yield row(f"{what}, {aim.before}", slow, "s")
+        yield row(f"{what}, {aim.after}", fast, "s", ratio=slow / fast)
+
+
+def _seconds(aim: Aim, base: str) -> float:
+    """Infinite where the training ends before."""
+    changes = ("training.validate_every=2", *aim.changes)
+    config = resolve(recipe(aim.dataset, {}, changes, base=base))
+    setup, spent = set_up(config, load_training(config)), 0.0
+    for event in setup.events(nullcontext):
+        if isinstance(event, Epoch):
+            spent += event.seconds
+            if event.valid_mrr is not None and event.valid_mrr >= aim.mrr:
+                return spent
+    return float("inf")
