@@ -39,6 +39,7 @@ SYSTEMS: Mapping[str, str] = {
     "DistMult": "distmult",
     "ComplEx": "complex",
     "ConvE": "conve",
+    "CompGCN + ConvE": "compgcn_conve",
     "TuckER": "tucker",
     "RotatE": "rotate",
     "m-DistMult + counts": "evidence",
