@@ -1,8 +1,8 @@
 """The command line: each room of commands is a module; importing it adds them to the app.
 
 Order: visible, printing, common, options, answers, data, engines, convert, counts, env, progress,
-results, serve, signals, split, add, ask, queries, query_bench, audit, extend, models_list, graph,
-learn, demo, judge, compare, reproduce, runs, tune.
+results, serve, signals, split, add, ask, whatif, queries, query_bench, audit, extend, models_list,
+graph, learn, demo, judge, compare, reproduce, runs, tune.
 """
 
 from importlib import import_module
@@ -21,10 +21,11 @@ ROOMS = (
         "graph",
         "demo",
         "learn",
+        "ask",
+        "whatif",
         "judge",
         "compare",
         "runs",
-        "ask",
         "add",
         "queries",
         "query_bench",

@@ -1,6 +1,6 @@
 """From scores to ranked answers: who competes, at which rank, with which probability.
 
-A list of answers and the place of one answer go the same way, so that their numbers are the same.
+The place of one answer (`places`) goes the same way, so that its numbers are the same.
 """
 
 from collections.abc import Sequence
@@ -197,7 +197,7 @@ def _told(
     if not len(others):
         return ()
     found = others[np.argsort(-scores.numpy()[others], kind="stable")[: TOLD + 1]]
-    values, ranks = scores.numpy()[found], np.array([1 + _ahead(scores, int(i)) for i in found])
+    values, ranks = scores.numpy()[found], np.array([1 + ahead(scores, int(i)) for i in found])
     where = known.where(np.full(len(found), row), found)
     below = replace(
         listed,
@@ -208,6 +208,12 @@ def _told(
         where=tuple(where),
     )
     return tuple(below)
+
+
+def ahead(scores: Tensor, answer: int) -> int:
+    """How many come before one of them; equal scores in the order of ids."""
+    score = scores[answer]
+    return int((scores > score).sum()) + int((scores[:answer] == score).sum())
 
 
 Chosen = tuple[Array, Array, Array]  # ids, ranks and scores of the answers of one question
@@ -246,74 +252,3 @@ def _known_ones(scores: Tensor, known: Array, k: int) -> Chosen:
     ranks = places.numpy()[known]
     order = np.argsort(ranks)[:k]
     return known[order], ranks[order], scores.numpy()[known[order]]
-
-
-# -- the place of one answer ----------------------------------------------------------------------
-
-
-def _ahead(scores: Tensor, answer: int) -> int:
-    """How many come before one of them; equal scores in the order of ids."""
-    score = scores[answer]
-    return int((scores > score).sum()) + int((scores[:answer] == score).sum())
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where one answer stands."""
-
-    rank: float
-    candidates: int
-    score: float
-    probability: float
-
-
-@dataclass(frozen=True)
-class FilteredRanking:
-    """One answer among everybody but other known answers, as `evaluate` ranks."""
-
-    answer: int
-    known: KnownRows  # of this question alone
-    fitted: Calibration | None
-
-    def place(self, scores: Tensor) -> Place:
-        """Where the answer stands: 1 + rivals above + half of the equal ones."""  # (candidates,)
-        one = refuse_unusable(scores)[None].clone()
-        forbid_others(one, self.known, torch.tensor([self.answer]))
-        softmax, score = Softmax.of(one, self.fitted), one[0, self.answer]
-        above, equal = int((one > score).sum()), int((one == score).sum()) - 1
-        (probability,) = softmax.probabilities(0, score[None].numpy()).tolist()
-        return Place(1.0 + above + 0.5 * equal, softmax.counts[0], float(score), probability)
-
-
-@dataclass(frozen=True)
-class ListRanking:
-    """One answer as the list of answers ranks it; it competes even where the list leaves it out.
-
-    Args:
-        ids: The question, which says who competes; its scores may be those of another one.
-    """
-
-    ids: QuestionIds
-    answer: int
-    knowledge: Knowledge
-    request: Request
-    fitted: Calibration | None
-
-    def place(self, scores: Tensor) -> Place:
-        """Where the answer stands among these scores, which stay as they are."""  # (candidates,)
-        one, answer = refuse_unusable(scores)[None].clone(), torch.tensor([self.answer])
-        score, known = one[0, self.answer].clone(), self.knowledge.known([self.ids])
-        among = None
-        if self.request.restrict_range:
-            (ids,) = restrict(one, self.knowledge, [self.ids])
-            among = [np.union1d(ids, [self.answer]) if len(ids) else ids]
-            one[0, self.answer] = score
-        if self.request.known == "remove":
-            forbid_others(one, known, answer)
-        softmax = Softmax.of(one, self.fitted, among)
-        if self.request.known == "hide":
-            forbid_others(one, known, answer)
-        (probability,) = softmax.probabilities(0, score[None].numpy()).tolist()
-        return Place(
-            1.0 + _ahead(one[0], self.answer), softmax.counts[0], float(score), probability
-        )

@@ -14,12 +14,13 @@ from hyperfact.graph.labels import Kind
 from hyperfact.graph.number_roles import NumberRoles
 from hyperfact.predict.answers import Answers, Estimate, Known, Request
 from hyperfact.predict.calibration import Calibration
-from hyperfact.predict.candidates import FilteredRanking, ListRanking, Place, rank, scores_of
+from hyperfact.predict.candidates import rank, scores_of
 from hyperfact.predict.estimates import Estimator
 from hyperfact.predict.fitting import METHOD, entity_questions, fit_kind, kind_of
 from hyperfact.predict.fitting import Kind as Fitted
 from hyperfact.predict.loading import load_run
 from hyperfact.predict.near import MEASURED, WIDTH, Near
+from hyperfact.predict.places import FilteredRanking, ListRanking, Place
 from hyperfact.predict.questions import (
     AnyQuestion,
     QuestionIds,

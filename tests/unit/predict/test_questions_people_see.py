@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hyperfact.cli import ask as commands
+from hyperfact.cli import ask, whatif
 from hyperfact.cli.demo import QUESTIONS
 from hyperfact.errors import UserError
 from hyperfact.predict import Predictor, read_any, write_any
@@ -37,7 +37,8 @@ def is_asked_of_baseball(text: str, predictor: Predictor) -> bool:
 def shown() -> list[str]:
     """The questions of all pages and examples, of the help of the commands, and of the demo."""
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
-    texts += [function.__doc__ or "" for function in vars(commands).values() if callable(function)]
+    commands = [*vars(ask).values(), *vars(whatif).values()]
+    texts += [function.__doc__ or "" for function in commands if callable(function)]
     quoted = {piece.strip() for text in texts for piece in _EDGES.split(text) if " | " in piece}
     return sorted({*quoted, *QUESTIONS})
 

@@ -5,11 +5,12 @@ from typing import Any
 
 from hyperfact.graph.labels import Labels
 from hyperfact.predict.answers import Request
-from hyperfact.predict.candidates import Place, scores_of
+from hyperfact.predict.candidates import scores_of
 from hyperfact.predict.explain.counts import Count, counts_of
 from hyperfact.predict.explain.parts import Part, parts_of
 from hyperfact.predict.explain.paths import Path, paths_of
 from hyperfact.predict.explain.support import Support, measured, sees_graph, support_of
+from hyperfact.predict.places import Place
 from hyperfact.predict.predictor import Predictor, QuestionLike
 from hyperfact.predict.questions import AnyQuestion, write_any
 

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from hyperfact.graph.facts import show
 from hyperfact.graph.queries import BLANK_ID
-from hyperfact.predict.candidates import ListRanking, Place, scores_of
+from hyperfact.predict.candidates import scores_of
 from hyperfact.predict.knowledge import Knowledge
+from hyperfact.predict.places import ListRanking, Place
 from hyperfact.predict.predictor import Predictor
 from hyperfact.predict.questions import QuestionIds
 from hyperfact.predict.scoring import Scorer
