@@ -254,7 +254,7 @@ def test_a_system_starts_from_its_recipe() -> None:
     assert {"m-DistMult", "HypE", "m-TransH", "HINGE", "StarE", "G-MPNN"} < set(cells)
     assert not {"ComplEx", "DistMult"} & set(cells)  # they have recipes for triples
     rows = [cell.row for cell in main.cells(Plan("full", ("FB15k-237",), 1))]  # type: ignore[attr-defined]
-    assert rows == ["DistMult", "ComplEx", "ConvE"]
+    assert rows == ["DistMult", "ComplEx", "ConvE", "CompGCN + ConvE"]
 
 
 def test_a_benchmark_without_a_recipe_of_a_system_borrows_its_settings() -> None:
