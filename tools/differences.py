@@ -43,8 +43,6 @@ REASONS: Mapping[str, str] = {
     "NaLP": _SAMPLED,
     "G-MPNN": f"{_TRANSEQ}; ours has m-DistMult as decoder and an initial scale of .3",
     "StarE": _TRANSEQ,
-    "WD50K_100, StarE": "published with d = 200, two layers and 400 epochs; ours has d = 128, one "
-    "layer and 14 epochs",
     "ReAlE": "published with 1,000 epochs; ours has 25",
     "GETD": "published with a core of its own for each arity, and ties by the order of a sort; "
     "ours has one ring for all arities",

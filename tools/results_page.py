@@ -191,11 +191,10 @@ def differences(lines: list[dict[str, str]]) -> str:
 
 
 def why(line: dict[str, str]) -> str:
-    """The reason of a row, here or anywhere; a smaller budget than its recipe's comes first."""
+    """The reason of a row; a smaller budget than its recipe's comes first."""
     epochs = re.search(r"training\.epochs=(\d+)", line["budget"])
     small = "" if epochs is None else f"trained for {epochs[1]} epochs only; "
-    here = f"{line['dataset']}, {line['row']}"
-    return small + REASONS.get(here, REASONS[line["row"]])
+    return small + REASONS[line["row"]]
 
 
 def shown(column: str, value: str) -> str:
