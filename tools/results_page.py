@@ -129,7 +129,8 @@ def section(path: Path) -> str:
         for dataset in dict.fromkeys(line["dataset"] for line in lines):
             mine = [x for x in lines if x["dataset"] == dataset]
             out.append(f"### {dataset}\n")
-            out += [f"{NOTES[dataset]}\n"] * (dataset in NOTES)
+            if dataset in NOTES:
+                out.append(f"{NOTES[dataset]}\n")
             out += [commands(name, folder.name, mine), table_of(mine)]
         if name == "curves":
             out.append(reached(folder))
