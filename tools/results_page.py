@@ -50,16 +50,16 @@ REMARKS = {"curves-quiet": "two threads, nothing else on the machine"}
 NOTES = {
     "JF17K": "Four systems are not run, because each candidate must be looked at alone. Forecasts "
     "of `hyperfact plan fb_auto_hinge --set data.dataset=JF17K --set training.batch_size=1024 "
-    "--threads 1`, and of the same for `fb_auto_neuinfer`, `fb_auto_boxe` and `fb_auto_hyconve`, on "
-    "one thread beside other trainings: HINGE 2.1 minutes an epoch, 49 minutes to rank valid and "
-    "test facts, 1.9 hours in all; NeuInfer 1.1 and 14 minutes, 1.1 hours; BoxE 3.6 and 26 minutes, "
-    "3 hours; HyConvE 8.4 and 4.3 minutes, 7.3 hours.",
+    "--threads 1`, and of the same for `fb_auto_neuinfer`, `fb_auto_boxe` and `fb_auto_hyconve`, "
+    "on one thread beside other trainings: HINGE 2.1 minutes an epoch, 49 minutes to rank valid "
+    "and test facts, 1.9 hours in all; NeuInfer 1.1 and 14 minutes, 1.1 hours; BoxE 3.6 and 26 "
+    "minutes, 3 hours; HyConvE 8.4 and 4.3 minutes, 7.3 hours.",
     "FB15k-237": "The published number of epochs of CompGCN + ConvE would take 9.2 hours here "
     "(`hyperfact plan fb15k_237_compgcn_conve --set training.epochs=500 --threads 1`).",
-    "WN18RR": "What is published for TuckER (500 epochs) would take 7.1 hours here, for RotatE (d = "
-    "1,000, 1,024 negatives, 470 epochs) 40 hours (`hyperfact plan wn18rr_tucker --set "
-    "training.epochs=500 --threads 1`, `hyperfact plan wn18rr_rotate --set training.dim=1000 --set "
-    "objective.negatives=1024 --set training.epochs=470 --threads 1`).",
+    "WN18RR": "What is published for TuckER (500 epochs) would take 7.1 hours here, for RotatE "
+    "(d = 1,000, 1,024 negatives, 470 epochs) 40 hours (`hyperfact plan wn18rr_tucker --set "
+    "training.epochs=500 --threads 1`, `hyperfact plan wn18rr_rotate --set training.dim=1000 "
+    "--set objective.negatives=1024 --set training.epochs=470 --threads 1`).",
     "WikiPeople-3": "GETD is still rising at the end of its 30 epochs; 200 would take 41 minutes "
     "(`hyperfact plan wikipeople_3_getd --set training.epochs=200 --threads 1`).",
     "WD50K_100": "StarE's protocol: subjects and objects only, ranked among entities that are "
