@@ -22,7 +22,7 @@ class Aim(NamedTuple):
     changes: Sequence[str]  # of both
 
 
-#: About what .85 and .50 are where test facts are filtered too.
+#: What .85 and .50 may be where test facts are filtered too; reckoned from other curves.
 AIMS = (
     Aim("FB-AUTO", 0.77, "compgcn_mdistmult", "best", ()),
     Aim("JF17K", 0.41, "compgcn_mdistmult", "best", ("training.validate_facts=1500",)),

@@ -1,6 +1,8 @@
 """Counts as evidence, against a naive scan of the facts."""
 
+from collections.abc import Callable
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,24 +130,29 @@ def related_naive(hkg: HKG, asked: Slots, slot: int, without: int | None) -> lis
     return total
 
 
-@given(hkgs(hostile=False))
-@settings(max_examples=60)
-def test_related_roles_speak_by_their_confidence(hkg: HKG) -> None:
+def check_against(
+    naive_of: Callable[[HKG, Slots, int, int | None], list[float]], hkg: HKG, **counted: Any
+) -> None:
+    """Every score is that of a scan of all facts, and of the others for a fact's own answer."""
     queries, facts, slots = asked_about(hkg)
     if not len(queries):
         return
     answers = torch.from_numpy(queries.answer.astype(np.int64))
-    targets = Targets.one_each(answers)
-    config = EvidenceConfig(order=2, start=(0.0, 0.0, 0.0), related=True)
+    config = EvidenceConfig(start=(0.0, 0.0, 0.0), **counted)
     evidence = Evidence(hkg, config).double()
     found = evidence.scores(facts, slots).detach()
-    left = evidence.scores(facts, slots, answers=targets).detach()
+    left = evidence.scores(facts, slots, answers=Targets.one_each(answers)).detach()
     for i, (row, slot) in enumerate(zip(queries.fact, queries.slot, strict=True)):
         asked, answer = slots_of(hkg, int(row)), int(answers[i])
-        expected = related_naive(hkg, asked, int(slot), without=None)
-        assert found[i].tolist() == pytest.approx(expected)
-        without = related_naive(hkg, asked, int(slot), without=int(row))
+        assert found[i].tolist() == pytest.approx(naive_of(hkg, asked, int(slot), None))
+        without = naive_of(hkg, asked, int(slot), int(row))
         assert float(left[i, answer]) == pytest.approx(without[answer])
+
+
+@given(hkgs(hostile=False))
+@settings(max_examples=60)
+def test_related_roles_speak_by_their_confidence(hkg: HKG) -> None:
+    check_against(related_naive, hkg, order=2, related=True)
 
 
 def related_two_naive(hkg: HKG, asked: Slots, slot: int, without: int | None) -> list[float]:
@@ -193,20 +200,7 @@ def told_twice() -> HKG:
 @example(told_twice())
 @settings(max_examples=60)
 def test_three_related_roles_speak_by_their_confidence(hkg: HKG) -> None:
-    queries, facts, slots = asked_about(hkg)
-    if not len(queries):
-        return
-    answers = torch.from_numpy(queries.answer.astype(np.int64))
-    config = EvidenceConfig(order=3, start=(0.0, 0.0, 0.0), related_two=True)
-    evidence = Evidence(hkg, config).double()
-    found = evidence.scores(facts, slots).detach()
-    left = evidence.scores(facts, slots, answers=Targets.one_each(answers)).detach()
-    for i, (row, slot) in enumerate(zip(queries.fact, queries.slot, strict=True)):
-        asked, answer = slots_of(hkg, int(row)), int(answers[i])
-        expected = related_two_naive(hkg, asked, int(slot), without=None)
-        assert found[i].tolist() == pytest.approx(expected)
-        without = related_two_naive(hkg, asked, int(slot), without=int(row))
-        assert float(left[i, answer]) == pytest.approx(without[answer])
+    check_against(related_two_naive, hkg, order=3, related_two=True)
 
 
 def test_who_is_told_of_from_the_other_end_is_found() -> None:
