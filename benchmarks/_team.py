@@ -1,4 +1,4 @@
-"""One process of a training that is measured: `python -m benchmarks._team DATASET THREADS STEPS`.
+"""One process of a training that is measured: `… DATASET THREADS STEPS default|return`.
 
 Prints a line of JSON: seconds of a step, the share of it that communication takes, peak memory.
 """
@@ -20,7 +20,7 @@ from hyperfact.evaluation import evaluate
 from hyperfact.runs.build import CHOICE, resolve
 from hyperfact.runs.launch import as_member
 from hyperfact.runs.setup import set_up
-from hyperfact.system.memory import peak_memory
+from hyperfact.system.memory import peak_memory, return_freed_memory
 from hyperfact.training.events import Report
 
 _RANKED = 1024  # facts
@@ -38,7 +38,7 @@ def timed(call: Callable[..., Any], spent: list[float]) -> Callable[..., Any]:
     return counting
 
 
-def main(dataset: str, threads: int, steps: int) -> None:
+def main(dataset: str, threads: int, steps: int, how: str) -> None:
     torch.set_num_threads(threads)
     changes = ["training.dim=200", "training.batch_size=1024", "training.precision=float32"]
     config, spent = resolve(ExperimentConfig.from_toml("", changes)), [0.0]
@@ -47,6 +47,8 @@ def main(dataset: str, threads: int, steps: int) -> None:
     with as_member(1) as team:
         splits = load(dataset)
         setup = set_up(config, splits)
+        if how == "return":  # what is freed, as processes that divide a model do
+            return_freed_memory()
         reports = (event for event in setup.trainer.run() if isinstance(event, Report))
         list(islice(reports, 2))
         spent[0], times = 0.0, []
@@ -63,4 +65,4 @@ def main(dataset: str, threads: int, steps: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -46,6 +46,10 @@ class Composition(ABC):
         unit = torch.eye(len(r), dtype=r.dtype, device=r.device)
         return self.dense(unit, r.expand_as(unit)) @ weight, None
 
+    def blocks(self, dim: int, size: int) -> tuple[Tensor, ...]:
+        """All coordinates, cut into some that do without the others: `size` of them, if it can."""
+        return torch.split(torch.arange(dim), size)
+
     def enter(self, x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         """The tables on which the row operations work."""
         return x, z
@@ -94,6 +98,13 @@ class Rotate(Composition):
         (a, b), (c, d) = x.chunk(2, dim=-1), r.chunk(2, dim=-1)
         return torch.cat([a * c - b * d, a * d + b * c], dim=-1)
 
+    def blocks(self, dim: int, size: int) -> tuple[Tensor, ...]:
+        """A real part stays with its imaginary one."""
+        half = dim // 2
+        return tuple(
+            torch.cat([k, k + half]) for k in torch.split(torch.arange(half), max(1, size // 2))
+        )
+
 
 class Corr(Composition):
     """The circular correlation, out_k = sum_i x_i r_(i+k mod d).
@@ -111,6 +122,11 @@ class Corr(Composition):
         spectrum = torch.fft.rfft(x).conj() * torch.fft.rfft(r)  # (…, dim // 2 + 1)
         product: Tensor = torch.fft.irfft(spectrum, n=x.shape[-1])
         return product
+
+    def blocks(self, dim: int, size: int) -> tuple[Tensor, ...]:
+        """One: each coordinate of the correlation needs all of both vectors."""
+        del size
+        return (torch.arange(dim),)
 
     def enter(self, x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         """Spectra, x conjugated."""

@@ -24,7 +24,7 @@ from hyperfact.runs.build import (
 from hyperfact.runs.extensions import TABLES
 from hyperfact.runs.inductive import supported
 from hyperfact.runs.streaming import refuse_unstreamable
-from hyperfact.system.memory import keep_freed_memory
+from hyperfact.system.memory import keep_freed_memory, return_freed_memory
 from hyperfact.training.distributed import team
 from hyperfact.training.events import Event, Hold
 from hyperfact.training.objectives import make_objective
@@ -107,7 +107,11 @@ def refuse_unchosen(config: ExperimentConfig, valid: HKG | None) -> None:
 
 def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     """The parts of a run: facts, their graph in a new model, and its training."""
-    keep_freed_memory()
+    together = team()
+    if together is None:
+        keep_freed_memory()
+    else:
+        return_freed_memory()
     train = training_facts(config, splits)
     if isinstance(train, FactsInParts):
         refuse_unstreamable(config)
@@ -118,7 +122,6 @@ def set_up(config: ExperimentConfig, splits: Splits) -> Setup:
     counts = None
     if config.evidence.learn != "training":
         counts, model.evidence = model.evidence, None
-    together = team()
     if together is not None:
         refuse_undividable(config, len(train.entities), together.shard.size)
         model.divide(together.shard)

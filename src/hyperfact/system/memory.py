@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
-_KEEP_BYTES = 2**31 - 1
+_KEEP_BYTES, _RETURN_BYTES = 2**31 - 1, 2**22
 _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _OTHER_LIBRARY = (AttributeError, OSError, TypeError)  # not glibc; Windows cannot even be asked
 
@@ -29,13 +29,27 @@ def keep_freed_memory() -> bool:
         Whether the C library took the settings.
     """
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch reads it at its first allocation
+    return _hold_up_to(_KEEP_BYTES)
+
+
+def return_freed_memory() -> bool:
+    """Give large freed blocks back at once, for work that is divided because memory is short.
+
+    Blocks that are kept lie between others and fit only what is not larger: a step of training then
+    holds twice of what it needs at a time. To get each anew costs some time.
+
+    Returns:
+        Whether the C library took the settings.
+    """
+    return _hold_up_to(_RETURN_BYTES)
+
+
+def _hold_up_to(size: int) -> bool:
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except _OTHER_LIBRARY:
         return False
-    return all(
-        mallopt(option, _KEEP_BYTES) == 1 for option in (_M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD)
-    )
+    return all(mallopt(option, size) == 1 for option in (_M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD))
 
 
 def give_back_memory() -> None:

@@ -2,6 +2,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 from torch.autograd import gradcheck
 
@@ -218,3 +220,21 @@ def test_an_unknown_composition_is_named() -> None:
             weights=torch.ones(25),
             composition="rotat",
         )
+
+
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+@given(dim=st.integers(1, 40), size=st.integers(1, 50), seed=st.integers(0, 99))
+def test_blocks_are_all_coordinates_and_do_without_the_others(
+    composition: str, dim: int, size: int, seed: int
+) -> None:
+    phi = COMPOSITIONS[composition]
+    dim *= 2 if phi.needs_even else 1
+    blocks = phi.blocks(dim, size)
+    assert sorted(torch.cat(blocks).tolist()) == list(range(dim))
+    x, r = torch.randn(
+        2, 3, dim, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)
+    )
+    whole = phi.dense(x, r)
+    for block in blocks:
+        assert torch.equal(phi.dense(x[:, block], r[:, block]), whole[:, block])
+        assert (block[1:] > block[:-1]).all()

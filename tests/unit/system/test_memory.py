@@ -4,7 +4,12 @@ import ctypes
 
 import pytest
 
-from hyperfact.system.memory import forget_peak, keep_freed_memory, peak_memory
+from hyperfact.system.memory import (
+    forget_peak,
+    keep_freed_memory,
+    peak_memory,
+    return_freed_memory,
+)
 
 
 @pytest.mark.parametrize("error", [AttributeError, OSError, TypeError])
@@ -16,5 +21,6 @@ def test_another_c_library_is_left_alone(
 
     monkeypatch.setattr(ctypes, "CDLL", refuse)
     assert keep_freed_memory() is False
+    assert return_freed_memory() is False
     forget_peak()
     assert peak_memory() >= 0

@@ -38,6 +38,11 @@ TRAINING = {"dim": 8, "precision": "float64", "batch_size": 16, "micro_batch": 1
 Sections = dict[str, dict[str, Any]]
 FORMS: dict[str, Sections] = {
     "compgcn": {"encoder": {"name": "compgcn", "dropout": 0.2, "hidden_dropout": 0.1}},
+    "in blocks": {"encoder": {"name": "compgcn", "alpha": 0.7}, "training": {"dim": 140}},
+    "blocks of mult": {
+        "encoder": {"name": "compgcn", "composition": "mult"},
+        "training": {"dim": 70},
+    },
     "lookup": {"encoder": {"name": "lookup"}, "graph": {"strangers": 0.2}},
     "stare": {"encoder": {"name": "stare"}, "graph": {"hide_targets": "batch"}},
     "sampled": {"encoder": {"name": "lookup"}, "objective": {"negatives": 3}},
@@ -70,7 +75,8 @@ def stories(forms: list[Sections]) -> list[Story]:
     torch.set_num_threads(1)
     found = []
     for sections in forms:
-        setup = set_up(config_of(training=TRAINING, **sections), SPLITS)
+        training = TRAINING | sections.get("training", {})
+        setup = set_up(config_of(**(sections | {"training": training})), SPLITS)
         reports = (event for event in setup.trainer.run() if isinstance(event, Report))
         steps = [(report.loss, report.gradient_norm) for report in islice(reports, 5)]
         assert setup.valid is not None

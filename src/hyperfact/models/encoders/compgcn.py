@@ -1,11 +1,13 @@
 """CompGCN: messages compose a neighbour with a relation (ICLR 2020), the paper's encoder."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import cast
 
 import torch
 from pydantic import Field, field_validator
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from hyperfact.errors import ConfigError
 from hyperfact.graph.kg import KG
@@ -18,6 +20,8 @@ from hyperfact.models.encoders.layers import LayerSettings, MediatorSettings, No
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
+
+_TOGETHER = 64  # coordinates of all nodes that a shard holds at a time
 
 
 class CompositionSettings(LayerSettings):
@@ -77,8 +81,10 @@ class CompGCN(Encoder):
 
     def encode(self, step: GraphPass) -> Representations:
         """Representations after the last layer, the only one that may leave coordinates out."""
-        h: Tensor = self.nodes.of(step.near)  # (nodes, dim)
         z: Tensor = self.relations  # (2 * types, dim)
+        if step.shard is not None and len(self.layers) == 1:
+            return self._encode_own(z, step)
+        h: Tensor = self.nodes.of(step.near)  # (nodes, dim)
         inner = GraphPass(step.keep, step.generator)
         *earlier, last = cast("Iterable[CompGCNLayer]", self.layers)
         *hops, (wanted, weights) = self._hops(step, len(h))
@@ -87,6 +93,28 @@ class CompGCN(Encoder):
             z = layer.relate(z, inner)
         h = last(h, z, receivers=wanted, weights=weights, step=step)
         return Representations(h, last.relate(z[: self.num_relations], step))
+
+    def _encode_own(self, z: Tensor, step: GraphPass) -> Representations:
+        """The rows of a shard by one layer, which hears the others by some coordinates at a time.
+
+        Neither their vectors nor the slopes of those are ever here whole: a block is gathered for
+        the sums over edges, forgotten, and gathered again where slopes are wanted.
+        """
+        layer = cast("CompGCNLayer", self.layers[0])
+        ((receivers, weights),) = self._hops(step, self.view.edges.num_nodes)
+
+        def hear(block: Tensor) -> tuple[Tensor, ...]:
+            h = self.nodes.columns(block)
+            some = z.index_select(1, block)
+            return tuple(layer.heard(h, some, receivers=receivers, weights=weights))
+
+        blocks = COMPOSITIONS[layer.composition].blocks(self.dim, _TOGETHER)
+        forget = partial(checkpoint, use_reentrant=False, preserve_rng_state=False)
+        sides = zip(*(forget(hear, block.to(z.device)) for block in blocks), strict=True)
+        order = torch.argsort(torch.cat(blocks)).to(z.device)
+        heard = (torch.cat(side, dim=1).index_select(1, order) for side in sides)
+        h = layer.combine(self.nodes.entities, heard, step, first=receivers.rows.start)
+        return Representations(h, layer.relate(z[: self.num_relations], step))
 
     def _hops(self, step: GraphPass, nodes: int) -> list[tuple[Receivers, tuple[Tensor, Tensor]]]:
         """Who is computed by each layer, and the weights of the edges that they hear."""

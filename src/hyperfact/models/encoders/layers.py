@@ -65,6 +65,12 @@ class NodeInput(nn.Module):
         entities = whole(self.shard, self.entities, self.num_entities)
         return torch.cat([entities, self.mediators()], dim=0)
 
+    def columns(self, columns: Tensor) -> Tensor:  # (nodes, columns)
+        """Some coordinates, ascending, of every node."""
+        own = self.entities.index_select(1, columns)
+        entities = whole(self.shard, own, self.num_entities)
+        return torch.cat([entities, self.mediators.columns(columns)], dim=0)
+
     def of(self, near: Neighbourhood | None) -> Tensor:  # (nodes, dim)
         """Those of a neighbourhood, or all."""
         if near is None:

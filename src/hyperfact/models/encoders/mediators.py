@@ -51,6 +51,14 @@ class MediatorInput(nn.Module):
         own = whole(self.shard, self.own, len(self.psi))
         return torch.cat([functional.embedding(self.psi, self.common), own], dim=1)
 
+    def columns(self, columns: Tensor) -> Tensor:  # (mediators, columns)
+        """Some coordinates, ascending, of every mediator."""
+        is_own = columns >= self.shared
+        common = self.common.index_select(1, columns[~is_own])
+        own = self.own.index_select(1, columns[is_own] - self.shared)
+        own = whole(self.shard, own, len(self.psi))
+        return torch.cat([functional.embedding(self.psi, common), own], dim=1)
+
     def of(self, ids: Tensor) -> Tensor:  # (ids, dim)
         """Rows of some mediators, none of which is another process's."""
         common = functional.embedding(self.psi.index_select(0, ids), self.common)
