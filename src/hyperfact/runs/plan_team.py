@@ -1,7 +1,8 @@
 """What several processes would need, reckoned from the probe of one: memory, time, from which size.
 
-A step's work is proportional to the rows that are scored and encoded, and divides; the table that a
-graph encoder reads is gathered by everybody, its gradient summed. Nothing of this is measured on
+A step's work is proportional to the rows that are scored and encoded, and divides, as does what it
+holds; the table that a graph encoder reads is gathered by everybody, whole or in blocks, its
+gradient summed. Nothing of this is measured on
 several machines: it is a forecast, as good as the two numbers that are assumed.
 """
 
@@ -11,6 +12,8 @@ from typing import Any
 import torch
 
 from hyperfact.config import ExperimentConfig
+from hyperfact.config.settings import settings_of
+from hyperfact.models.encoders import ENCODERS
 from hyperfact.runs.plan import Forecast
 from hyperfact.runs.sizes import GraphSize
 from hyperfact.system.cores import cores
@@ -79,8 +82,10 @@ def team_forecast(
         nodes_each * config.training.dim * (8 if config.training.precision == "float64" else 4)
     )
     copies = 6 if config.training.average else 5  # weights, gradient, two moments, best, mean
-    gathered = 4 * row_bytes if has_graph else row_bytes  # table, gradient, sums; first values
-    sent = 2 * row_bytes * (processes - 1) / processes if has_graph else 0.0
+    encoder = settings_of(ENCODERS, "encoder", config.encoder)
+    held = ENCODERS[config.encoder.name].held(encoder, config.training.dim)
+    gathered = (1 + held) * row_bytes  # first values are made whole
+    sent = 3 * row_bytes * (processes - 1) / processes if has_graph else 0.0
     work = found.epoch_seconds / found.steps / size.entities  # seconds for each entity
     speed = min(processes * threads, nodes * cores()) / threads
     own = max(0.0, found.memory - _BASE) / size.entities
@@ -88,11 +93,12 @@ def team_forecast(
 
     def row(entities: int) -> Row:
         talk = latency + sent * entities / bandwidth
-        each = copies * row_bytes / processes + gathered
+        alone = max(own, copies * row_bytes)
+        each = alone / processes + gathered
         return Row(
             entities,
-            _BASE + max(own, copies * row_bytes) * entities,
-            _BASE + min(each, max(own, copies * row_bytes)) * entities,
+            _BASE + alone * entities,
+            _BASE + min(each, alone) * entities,
             work * entities,
             work * entities / speed + talk,
             talk,

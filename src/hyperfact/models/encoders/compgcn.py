@@ -94,6 +94,11 @@ class CompGCN(Encoder):
         h = last(h, z, receivers=wanted, weights=weights, step=step)
         return Representations(h, last.relate(z[: self.num_relations], step))
 
+    @staticmethod
+    def held(settings: CompGCNSettings, dim: int) -> float:
+        """One layer holds a block of coordinates at a time, and slopes from either direction."""
+        return 4.0 * min(1.0, _TOGETHER / dim) if settings.layers == 1 else 3.0
+
     def _encode_own(self, z: Tensor, step: GraphPass) -> Representations:
         """The rows of a shard by one layer, which hears the others by some coordinates at a time.
 

@@ -86,6 +86,14 @@ class Encoder(nn.Module, ABC):
         """Whether relations may join after training, known by what they connect."""
         return False
 
+    @staticmethod
+    def held(settings: Any, dim: int) -> float:  # noqa: ARG004 - for the members
+        """Tables of all nodes, or what is as large, that a shard holds while it computes its rows.
+
+        The table, its slopes, and sums of either.
+        """
+        return 3.0
+
     def heard(self) -> EdgeIndex:
         """Over which edges a node hears others, in both directions, where it `samples`."""
         raise NotImplementedError

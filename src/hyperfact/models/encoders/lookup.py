@@ -37,6 +37,11 @@ class Lookup(Encoder):
         self.entities = table(self.num_entities, self.dim, scale, generator)
         self.relations = table(self.num_relations, self.dim, scale, generator)
 
+    @staticmethod
+    def held(settings: LookupSettings, dim: int) -> float:  # noqa: ARG004 - the contract's
+        """None: nobody else's rows are needed."""
+        return 0.0
+
     def encode(self, step: GraphPass) -> Representations:
         """The tables themselves; of a divided one the own rows, for nobody else's are needed."""
         return Representations(step.columns(self.entities), step.columns(self.relations))
