@@ -116,20 +116,21 @@ def window_sums(sums: Tensor, weights: Tensor, rows: Tensor) -> Tensor:
 
 
 def unit_scores(
-    sums: Tensor, rest: Tensor, sizes: Tensor, rows: Tensor, weight: Tensor
+    sums: Tensor, sizes: Tensor, rows: Tensor, weight: Tensor, *, least: bool = False
 ) -> Tensor:  # (…,)
-    """Weighted ReLU of the larger of two sums, a rest, and parts of a row by positive sizes.
+    """Weighted ReLU of the larger of two sums, and parts of a row by positive sizes.
 
     Args:
         sums: (…, 2, units).
-        rest: (…, units).
         sizes: (…, parts).
         rows: (…, 2 + parts, units).
         weight: (units,).
+        least: The lesser of the two sums instead.
     """
-    larger = (sums + rows[..., :2, :]).amax(dim=-2)
+    one, two = (sums + rows[..., :2, :]).unbind(dim=-2)
+    chosen = torch.minimum(one, two) if least else torch.maximum(one, two)
     parts = (torch.relu(sizes)[..., None] * rows[..., 2:, :]).sum(dim=-2)
-    return torch.relu(larger + rest + parts) @ weight
+    return torch.relu(chosen + parts) @ weight
 
 
 def box_distance(points: Tensor, boxes: Tensor, tiny: float = 1e-12) -> Tensor:  # (…,)

@@ -1,8 +1,8 @@
 """One layer of units over pairs of a question and a row of a table, never expanded.
 
-`sum_u w_u ReLU(r_u + max(a_u + t_0u, b_u + t_1u) + sum_f s_f t_(2+f)u)`, of positive s_f: questions
-have a, b, r and sizes s, a row of the table has t. PyTorch would hold all units of every pair,
-several times; here a pair is a loop.
+`sum_u w_u ReLU(max(a_u + t_0u, b_u + t_1u) + sum_f s_f t_(2+f)u)`, of positive s_f: questions have
+a, b and sizes s, a row of the table has t. Instead of the larger of the two sums it may be the
+lesser. PyTorch would hold all units of every pair, several times; here a pair is a loop.
 """
 
 from functools import partial
@@ -34,9 +34,9 @@ class Units(NamedTuple):
     """What questions know."""
 
     sums: Tensor  # (batch, 2, units) a and b
-    rest: Tensor  # (batch, units)
     sizes: Tensor  # (batch, parts)
     weight: Tensor  # (units,) of all questions
+    least: bool = False  # whether the lesser of the two sums counts, not the larger
 
 
 def unit_scores(known: Units, table: Tensor, ids: Tensor) -> Tensor:  # (batch, k)
@@ -48,27 +48,30 @@ def unit_scores(known: Units, table: Tensor, ids: Tensor) -> Tensor:  # (batch, 
         ids: Rows for each question.  # (batch, k)
     """
     if not has_kernels(known.sums):
-        parts = (known.sums[:, None], known.rest[:, None], known.sizes[:, None])
-        return reference.unit_scores(*parts, table[ids], known.weight)
+        sums, sizes = known.sums[:, None], known.sizes[:, None]
+        return reference.unit_scores(sums, sizes, table[ids], known.weight, least=known.least)
     return apply(_UnitScores, *known, table, ids)
 
 
 def all_unit_scores(known: Units, table: Tensor) -> Tensor:  # (batch, rows)
     """Each question with all rows; no gradient is kept."""
     found = known.sums.new_empty(len(known.sums), len(table))
-    run_questions(partial(_all_scores, _arrays(*known), array(table), array(found)), len(found))
+    run_questions(
+        partial(_all_scores, _arrays(*known[:3], least=known.least), array(table), array(found)),
+        len(found),
+    )
     return found
 
 
 class _Arrays(NamedTuple):
     sums: Array
-    rest: Array
     sizes: Array
     weight: Array
+    least: bool
 
 
-def _arrays(sums: Tensor, rest: Tensor, sizes: Tensor, weight: Tensor) -> _Arrays:
-    return _Arrays(array(sums), array(rest), array(sizes), array(weight))
+def _arrays(sums: Tensor, sizes: Tensor, weight: Tensor, *, least: bool) -> _Arrays:
+    return _Arrays(array(sums), array(sizes), array(weight), least)
 
 
 class _UnitScores(torch.autograd.Function):
@@ -76,15 +79,16 @@ class _UnitScores(torch.autograd.Function):
     def forward(
         ctx: Any,
         sums: Tensor,
-        rest: Tensor,
         sizes: Tensor,
         weight: Tensor,
+        least: bool,  # noqa: FBT001 - `apply` takes no names
         table: Tensor,
         ids: Tensor,
     ) -> Tensor:
-        ctx.save_for_backward(sums, rest, sizes, weight, table, ids)
+        ctx.save_for_backward(sums, sizes, weight, table, ids)
+        ctx.least = least
         found = sums.new_empty(ids.shape)
-        known = _arrays(sums, rest, sizes, weight)
+        known = _arrays(sums, sizes, weight, least=least)
         rows, t = array(ids), array(table)
         order = pairs_of_blocks(rows, len(t), _QUESTIONS)
         run_blocks(partial(_scores, known, t, rows, order, array(found)), rows, _QUESTIONS)
@@ -92,30 +96,33 @@ class _UnitScores(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, None]:
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
         *inputs, table, ids = ctx.saved_tensors
-        sums, rest, sizes, _ = inputs
-        found = [torch.zeros_like(part) for part in (sums, rest, sizes, rest)]
+        sums, sizes, _ = inputs
+        found = [torch.zeros_like(part) for part in (sums, sizes, sums[:, 0])]
         of_table = torch.zeros_like(table)
-        known, t, i, s = _arrays(*inputs), array(table), array(ids), array(slope)
-        out = _Arrays(*(array(part) for part in found))
+        known, t, i, s = _arrays(*inputs, least=ctx.least), array(table), array(ids), array(slope)
+        out = _arrays(*found, least=ctx.least)
         order = pairs_of_blocks(i, len(t), _QUESTIONS)
         run_blocks(partial(_question_slopes, known, t, (i, order), s, out), i, _QUESTIONS)
         pairs = pairs_of_rows(i, len(t))
         run_rows(partial(_row_slopes, known, t, pairs, s, array(of_table)), pairs)
-        return found[0], found[1], found[2], found[3].sum(dim=0), of_table, None
+        return found[0], found[1], found[2].sum(dim=0), None, of_table, None
 
 
 @part_of_kernels
 def _fill(known: _Arrays, i: int, row: Array, out: Array) -> None:
     """Each unit before ReLU."""
     units = len(out)
-    a, b, rest, one, two = known.sums[i, 0], known.sums[i, 1], known.rest[i], row[0], row[1]
-    for u in range(units):
-        left, right = a[u] + one[u], b[u] + two[u]
-        out[u] = left if left >= right else right
-    for u in range(units):
-        out[u] += rest[u]
+    a, b, one, two = known.sums[i, 0], known.sums[i, 1], row[0], row[1]
+    if known.least:
+        for u in range(units):
+            left, right = a[u] + one[u], b[u] + two[u]
+            out[u] = left if left <= right else right
+    else:
+        for u in range(units):
+            left, right = a[u] + one[u], b[u] + two[u]
+            out[u] = left if left >= right else right
     for part in range(known.sizes.shape[1]):
         size, some = known.sizes[i, part], row[2 + part]
         if size > 0:
@@ -129,6 +136,19 @@ def _weigh(units: Array, weight: Array) -> Any:
     total = zero
     for u in range(len(units)):
         total += weight[u] * (units[u] if units[u] > 0 else zero)
+    return total
+
+
+@reducing_part
+def _least(known: _Arrays, i: int, row: Array) -> Any:
+    """All at once where there are two sums and nothing else, of which the lesser counts."""
+    a, b, weight, one, two = known.sums[i, 0], known.sums[i, 1], known.weight, row[0], row[1]
+    zero = weight.dtype.type(0)
+    total = zero
+    for u in range(len(weight)):
+        left, right = a[u] + one[u], b[u] + two[u]
+        unit = left if left <= right else right
+        total += weight[u] * (unit if unit > 0 else zero)
     return total
 
 
@@ -150,9 +170,15 @@ def _dot(one: Array, two: Array) -> Any:
 
 @part_of_kernels
 def _share(units: Array, known: _Arrays, i: int, row: Array, out: Array) -> None:
-    """Give the slope of each unit to the larger of the two sums."""
+    """Give the slope of each unit to that of the two sums which counts."""
     zero = units.dtype.type(0)
     a, b, one, two = known.sums[i, 0], known.sums[i, 1], row[0], row[1]
+    if known.least:
+        for u in range(len(units)):
+            out[0, u] += units[u] if a[u] + one[u] <= b[u] + two[u] else zero
+        for u in range(len(units)):
+            out[1, u] += zero if a[u] + one[u] <= b[u] + two[u] else units[u]
+        return
     for u in range(len(units)):
         out[0, u] += units[u] if a[u] + one[u] >= b[u] + two[u] else zero
     for u in range(len(units)):
@@ -172,12 +198,15 @@ def _scores(
 
 @reducing_kernel
 def _all_scores(known: _Arrays, table: Array, found: Array, low: int, high: int) -> None:
-    units = np.empty(table.shape[2], table.dtype)
+    units, is_plain = np.empty(table.shape[2], table.dtype), known.least and table.shape[1] == 2
     for first in range(0, len(table), _BLOCK):
         for i in range(low, high):
             for row in range(first, min(first + _BLOCK, len(table))):
-                _fill(known, i, table[row], units)
-                found[i, row] = _weigh(units, known.weight)
+                if is_plain:
+                    found[i, row] = _least(known, i, table[row])
+                else:
+                    _fill(known, i, table[row], units)
+                    found[i, row] = _weigh(units, known.weight)
 
 
 @kernel
@@ -199,8 +228,6 @@ def _question_slopes(
         for u in range(len(units)):
             out.weight[i, u] += slope[i, k] * (units[u] if units[u] > 0 else zero)
         _slopes(units, known.weight, slope[i, k])
-        for u in range(len(units)):
-            out.rest[i, u] += units[u]
         _share(units, known, i, row, out.sums[i])
         for part in range(known.sizes.shape[1]):
             if known.sizes[i, part] > 0:

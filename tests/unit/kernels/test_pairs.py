@@ -63,17 +63,31 @@ def windows(dtype: torch.dtype) -> tuple[list[Tensor], Tensor, list[Scores]]:
 
 def units(dtype: torch.dtype) -> tuple[list[Tensor], Tensor, list[Scores]]:
     normal, ids = drawn(dtype)
-    shapes = ((BATCH, 2, DIM), (BATCH, DIM), (BATCH, 6), (DIM,), (ROWS, 8, DIM))
+    shapes = ((BATCH, 2, DIM), (BATCH, 6), (DIM,), (ROWS, 8, DIM))
     inputs = [normal(*shape) for shape in shapes]
     ways: list[Scores] = [
-        lambda *x: unit_scores(Units(*x[:4]), x[4], ids),
-        lambda s, r, z, w, t: reference.unit_scores(s[:, None], r[:, None], z[:, None], t[ids], w),
-        lambda *x: all_unit_scores(Units(*x[:4]), x[4]),
+        lambda s, z, w, t: unit_scores(Units(s, z, w), t, ids),
+        lambda s, z, w, t: reference.unit_scores(s[:, None], z[:, None], t[ids], w),
+        lambda s, z, w, t: all_unit_scores(Units(s, z, w), t),
     ]
     return inputs, ids, ways
 
 
-FAMILY = pytest.mark.parametrize("family", [boxes, windows, units])
+def least_units(dtype: torch.dtype) -> tuple[list[Tensor], Tensor, list[Scores]]:
+    normal, ids = drawn(dtype)
+    shapes = ((BATCH, 2, DIM), (DIM,), (ROWS, 2, DIM))
+    inputs, none = [normal(*shape) for shape in shapes], normal(BATCH, 0)
+    inputs[0][0, 0] = float("inf")  # a part that does not exist
+
+    ways: list[Scores] = [
+        lambda s, w, t: unit_scores(Units(s, none, w, least=True), t, ids),
+        lambda s, w, t: reference.unit_scores(s[:, None], none[:, None], t[ids], w, least=True),
+        lambda s, w, t: all_unit_scores(Units(s, none, w, least=True), t),
+    ]
+    return inputs, ids, ways
+
+
+FAMILY = pytest.mark.parametrize("family", [boxes, windows, units, least_units])
 Family = Callable[[torch.dtype], tuple[list[Tensor], Tensor, list[Scores]]]
 
 

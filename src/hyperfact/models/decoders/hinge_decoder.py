@@ -6,13 +6,16 @@ from typing import NamedTuple
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hyperfact.config import Section
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.role_index import VALUE
+from hyperfact.kernels import Units
 from hyperfact.models.decoders.fact_norm import FactNorm
-from hyperfact.models.decoders.kindwise import Kindwise, asked_part
+from hyperfact.models.decoders.kindwise import asked_part
+from hyperfact.models.decoders.unitwise import Unitwise
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
@@ -43,7 +46,7 @@ class Known(NamedTuple):
     gains: Tensor  # (batch, 2, filters) of BN and BN', the same for all
 
 
-class HINGE(Kindwise):
+class HINGE(Unitwise):
     """phi(x) = w · min(phi_0, phi_1, …), phi_0 = ReLU(BN(K * [s; r; o])).
 
     phi_i = ReLU(BN'(K' * [s; r; o; a_i; v_i])) for each qualifier; a filter covers all rows and
@@ -130,6 +133,16 @@ class HINGE(Kindwise):
             fixed = fixed + candidates[..., self.width :]
         parts = torch.relu(torch.minimum(weakest, fixed))  # (batch, k, units)
         return (parts.flatten(0, 1) @ self.weight).view(parts.shape[:2])
+
+    def units_of(self, known: Known) -> Units:
+        """The lesser of two sums; there is no third."""
+        sums = torch.stack([known.open, known.fixed], dim=1)
+        return Units(sums, sums.new_zeros(len(sums), 0), self.weight, least=True)
+
+    def rows_of_units(self, candidates: Tensor) -> Tensor:  # (k, 2, units)
+        """Of quintuples and of the triple, which a value is no part of."""
+        missing = 2 * self.width - candidates.shape[1]
+        return functional.pad(candidates, (0, missing)).view(len(candidates), 2, self.width)
 
     def _rows(self, which: int, vectors: Tensor) -> Tensor:  # (…, convolved)
         """What is convolved of vectors of entities (0) or relations (1)."""

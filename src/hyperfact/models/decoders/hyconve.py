@@ -9,10 +9,9 @@ from torch import Tensor, nn
 from hyperfact.config import Section
 from hyperfact.errors import ConfigError
 from hyperfact.graph.batches import FactBatch
-from hyperfact.kernels import Units, all_unit_scores, unit_scores
-from hyperfact.kernels.dispatch import has_kernels
-from hyperfact.models.decoders.decoder import ALL, pool
-from hyperfact.models.decoders.kindwise import Kindwise, by_group, some_of, whole_blocks
+from hyperfact.kernels import Units
+from hyperfact.models.decoders.decoder import pool
+from hyperfact.models.decoders.unitwise import Unitwise
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
@@ -37,7 +36,7 @@ class Known(NamedTuple):
     filters: Tensor  # (batch, 3) of the asked slot, alpha
 
 
-class HyConvE(Kindwise):
+class HyConvE(Unitwise):
     """phi(x) = v · ReLU(x_1 + x_2), from two branches of as many units.
 
     x_1 = max over pairs of channels of w_c0 varphi + sum_p w_cp e_p, which is what a convolution
@@ -53,7 +52,6 @@ class HyConvE(Kindwise):
     Settings = HyConvESettings
     settings: HyConvESettings
     negatives = 50
-    is_wide = True
     card = Card(
         title="HyConvE",
         year=2023,
@@ -134,60 +132,14 @@ class HyConvE(Kindwise):
         units = torch.relu(sums + known.rest[:, None] + seen)  # (batch, k, units)
         return (units.flatten(0, 1) @ self.weight).view(units.shape[:2])
 
-    def score_candidates(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        candidates: Tensor,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch, k)
-        """A kernel walks the rows of the candidates where they lie, if they are many."""
-        if candidates.numel() <= len(z.entities) or not has_kernels(z.entities):
-            return super().score_candidates(
-                facts, slots, z, candidates=candidates, generator=generator
-            )
-        known = self.known(facts, slots, z, generator)
+    def units_of(self, known: Known) -> Units:
+        """Filters of either sign have a size, where they have that sign."""
+        sums = known.sums + known.rest[:, None]
+        return Units(sums, _sizes(known.filters), self.weight)
 
-        def meet(kind: int, rows: Tensor) -> Tensor:
-            mine, ids = some_of(known, rows), candidates.index_select(0, rows)
-            return unit_scores(self._units(mine), self._table(kind, mine, z.entities), ids)
-
-        return by_group(self.groups(facts, slots), slots, meet)
-
-    def score_slot(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        candidates: slice = ALL,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch, candidates)
-        """The same for all of them."""
-        if not has_kernels(z.entities):
-            return super().score_slot(facts, slots, z, candidates=candidates, generator=generator)
-        known, entities = self.known(facts, slots, z, generator), z.entities[candidates]
-
-        def meet(kind: int, rows: Tensor) -> Tensor:
-            mine = some_of(known, rows)
-            units, table = self._units(mine), self._table(kind, mine, entities)
-            if not torch.is_grad_enabled():
-                return all_unit_scores(units, table)
-            return unit_scores(units, table, torch.arange(len(table)).repeat(len(rows), 1))
-
-        return by_group(self.groups(facts, slots), slots, meet)
-
-    def _units(self, known: Known) -> Units:
-        """What a kernel needs of questions."""
-        return Units(known.sums, known.rest, _sizes(known.filters), self.weight)
-
-    def _table(self, kind: int, known: Known, entities: Tensor) -> Tensor:  # (entities, 8, units)
-        """What a kernel needs of candidates, for all signs of filters."""
-        filled, one = whole_blocks(entities)[None], some_of(known, torch.zeros(1, dtype=torch.long))
-        table = self.candidates(kind, one, filled)[0, : len(entities)]
-        return table.view(len(entities), -1, self.units).to(entities.dtype)
+    def rows_of_units(self, candidates: Tensor) -> Tensor:  # (k, 8, units)
+        """Both channels, and a part for each filter and sign."""
+        return candidates.view(len(candidates), -1, self.units)
 
     def _seen(self, filters: Tensor, parts: list[Tensor]) -> Tensor:  # (batch, k, units)
         """The sum over filters of their size times the part of their sign."""
