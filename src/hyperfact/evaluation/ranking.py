@@ -97,7 +97,7 @@ def count_all(
     given, queries = asked.columns, asked.queries
     groups = group(asked.table())
     examples = queries.take(groups.first)
-    offsets, filtered = without(known.of(given, examples), outsiders)
+    offsets, filtered = known.of(given, examples)
     order = np.argsort(np.diff(given.offsets)[examples.fact], kind="stable")  # less padding
     rows, columns = limits.rows(len(graph.entities)), limits.columns(len(graph.entities))
     result = Rivals.none(len(queries))
@@ -108,9 +108,10 @@ def count_all(
         facts = FactBatch.of_columns(given, some.fact)
         scores = score_all(score, facts, slots, columns, limits.chunk)
         members, row = members_of(groups, part)
-        own = part[row]  # the group of each member
-        counts = offsets_of(offsets[own + 1] - offsets[own])
-        wanted = Wanted(row, queries.answer[members], counts, filtered[places_of(offsets, own)])
+        mine = offsets_of(offsets[part + 1] - offsets[part]), filtered[places_of(offsets, part)]
+        starts, silent = without(mine, outsiders)
+        counts = offsets_of(starts[row + 1] - starts[row])
+        wanted = Wanted(row, queries.answer[members], counts, silent[places_of(starts, row)])
         found, finite = _count(scores, wanted, len(graph.entities), limits)
         if not finite.all():
             raise NumericalError(_complaint(graph, asked, int(members[~finite][0])))
