@@ -149,6 +149,12 @@ class ObjectiveConfig(Section):
         description="share of the queries that are asked with some of their qualifiers left out, "
         "drawn anew in each step: half of them with all left out, half with each by chance",
     )
+    cubes: float = Field(
+        default=0.0,
+        ge=0.0,
+        description="N3: this times the sum of |x|³ over the vectors of its fact is added to the "
+        "loss of a query (negatives = 0)",
+    )
     weigh_by: Literal["facts", "queries"] = Field(
         default="facts",
         description="what counts once: each fact, or each distinct query (negatives = 0)",
@@ -157,7 +163,7 @@ class ObjectiveConfig(Section):
     def unused(self) -> Mapping[str, str]:
         """Some settings are for sampled negatives only, some for all entities, slot by slot."""
         needs = ["negatives = 0"] * bool(self.negatives) + ["joint = false"] * self.joint
-        names = ("mask_others", "share", "weigh_by") if needs else ()
+        names = ("mask_others", "share", "weigh_by", "cubes") if needs else ()
         found = dict.fromkeys(names, " and ".join(needs))
         if self.joint:
             found |= dict.fromkeys(("label_smoothing", "partial", "adversarial"), "joint = false")

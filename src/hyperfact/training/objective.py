@@ -24,6 +24,7 @@ from hyperfact.models.representations import Representations
 from hyperfact.models.shard import Shard
 from hyperfact.models.transeq import TransEQ
 from hyperfact.training.adversarial import self_adversarial
+from hyperfact.training.cubes import counted_by_turns, cubes
 from hyperfact.training.share import sampled
 
 _ROUNDS = 64  # of redrawing negatives; a query answered by nearly all entities may keep some
@@ -99,7 +100,7 @@ class AllEntities(Objective):
     such a query in any training fact that agrees with it is one of its answers.
 
     With `share` below 1 the sum over j is estimated: all answers of the micro-batch, and a sample
-    of the others that stands for all of them.
+    of the others that stands for all of them. With `cubes` above 0 long vectors cost.
     """
 
     def __init__(self, train: HKG, settings: ObjectiveConfig, *, values: bool = True) -> None:
@@ -123,6 +124,10 @@ class AllEntities(Objective):
         form = model.linear_form(
             facts, slots, z, candidates=here, answers=targets, generator=generator
         )
+        penalty: Tensor | float = 0.0
+        if self.settings.cubes:
+            sums = cubes(facts, slots, z, dim=model.decoder.dim, weights=targets.weights)
+            penalty = self.settings.cubes * counted_by_turns(sums, model.shard)
         options, part, answers = self._options(model), ALL, targets
         share = self.settings.share
         if form is not None and share < 1.0 and generator is not None:
@@ -138,7 +143,8 @@ class AllEntities(Objective):
             scores = model.score_slot(
                 facts, slots, z, candidates=here, answers=answers, generator=generator
             )
-            return counted_once(scores_cross_entropy(scores[part], targets, options), model.shard)
+            loss = scores_cross_entropy(scores[part], targets, options)
+            return counted_once(loss, model.shard) + penalty
         loss = softmax_cross_entropy(
             form.queries[part].to(z.entities.dtype),
             form.table.to(z.entities.dtype),
@@ -148,7 +154,7 @@ class AllEntities(Objective):
             options=options,
             dtype=torch.bfloat16 if model.precision == "bfloat16" else None,
         )
-        return counted_once(loss, model.shard)
+        return counted_once(loss, model.shard) + penalty
 
     def _options(self, model: TransEQ) -> SoftmaxOptions:
         """How a query is judged, and which candidates are scored here."""

@@ -51,7 +51,11 @@ FORMS: dict[str, Sections] = {
         "objective": {"partial": 0.3},
     },
     "masked": {"objective": {"mask_others": True, "label_smoothing": 0.1}},
-    "scores": {"decoder": {"name": "transe"}, "objective": {"negatives": 0}},
+    "scores": {"decoder": {"name": "transe"}, "objective": {"negatives": 0, "cubes": 0.1}},
+    "cubes": {
+        "objective": {"cubes": 0.1, "partial": 0.3},
+        "decoder": {"name": "mdistmult", "coordinate_dropout": 0.5},
+    },
     "evidence": {"evidence": {"order": 2, "related": True}},
     "share": {"objective": {"share": 0.4, "label_smoothing": 0.1}},
     "counted share": {"evidence": {"order": 2}, "objective": {"share": 0.4}},

@@ -95,6 +95,29 @@ def test_a_share_of_candidates_is_for_training_and_linear_scores() -> None:
 
 
 @pytest.mark.parametrize("decoder", ["mdistmult", "mtransh"])
+@pytest.mark.parametrize("weigh_by", ["facts", "queries"])
+def test_cubes_of_the_vectors_of_a_fact_are_added(
+    decoder: str, weigh_by: Literal["facts", "queries"]
+) -> None:
+    graph = random_facts(30)
+    model = model_of(graph, decoder={"name": decoder}, precision="float64")
+    plain, penal = (
+        AllEntities(graph, ObjectiveConfig(weigh_by=weigh_by, cubes=c)) for c in (0.0, 0.5)
+    )
+    items, z = np.arange(len(plain)), model.encode()
+    added = penal.loss(model, items, z, None) - plain.loss(model, items, z, None)
+    facts, slots, targets = plain.ask(items, None)
+    vectors, expected = z.vectors(facts, slots), 0.0
+    for row in range(len(items)):
+        rows = [vectors[row, slot] for slot in range(vectors.shape[1]) if facts.mask[row, slot]]
+        names = facts.relations[row][facts.relation_mask[row]]
+        rows += [z.relations[name] for name in names.tolist()]
+        size = sum(abs(x) ** 3 for vector in rows for x in vector.tolist())
+        expected += 0.5 * size * (1.0 if targets.weights is None else float(targets.weights[row]))
+    assert float(added.detach()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("decoder", ["mdistmult", "mtransh"])
 @pytest.mark.parametrize("mask", [False, True])
 @pytest.mark.parametrize("weigh_by", ["facts", "queries"])
 def test_all_entities_scores_each_distinct_query_once(
