@@ -51,15 +51,22 @@ NOTES = {
     "JF17K": "Systems that look at each candidate alone have the budget that their row names. What "
     "they have on FB-AUTO would take, by `hyperfact plan fb_auto_hinge --set data.dataset=JF17K "
     "--set training.batch_size=1024 --threads 1`, and by the same for `fb_auto_neuinfer`, "
-    "`fb_auto_boxe` and `fb_auto_hyconve`, on one thread beside other trainings: HINGE 2.1 minutes "
-    "an epoch, 49 minutes to rank valid and test facts, 1.9 hours in all; NeuInfer 1.1 and 14 "
+    "`fb_auto_boxe` and `fb_auto_hyconve`, on one thread beside other trainings: HINGE 1.4 minutes "
+    "an epoch, 5 minutes to rank valid and test facts, 44 minutes in all; NeuInfer 1.1 and 14 "
     "minutes, 1.1 hours; BoxE 3.6 and 26 minutes, 3 hours; HyConvE 8.4 and 4.3 minutes, 7.3 hours.",
     "FB15k-237": "The published number of epochs of CompGCN + ConvE would take 9.2 hours here "
-    "(`hyperfact plan fb15k_237_compgcn_conve --set training.epochs=500 --threads 1`).",
+    "(`hyperfact plan fb15k_237_compgcn_conve --set training.epochs=500 --threads 1`), 400 of "
+    "ConvE in the published steps of 128 queries 6.8 hours (`hyperfact plan fb15k_237_conve --set "
+    "training.epochs=400 --set training.batch_size=128 --threads 1`).",
     "WN18RR": "What is published for TuckER (500 epochs) would take 7.1 hours here, for RotatE "
     "(d = 1,000, 1,024 negatives, 470 epochs) 40 hours (`hyperfact plan wn18rr_tucker --set "
     "training.epochs=500 --threads 1`, `hyperfact plan wn18rr_rotate --set training.dim=1000 "
     "--set objective.negatives=1024 --set training.epochs=470 --threads 1`).",
+    "WikiPeople-3": "GETD is still rising after its 90 epochs; 200 would take 40 minutes "
+    "(`hyperfact plan wikipeople_3_getd --set training.epochs=200 --threads 1`). GRAN in its "
+    "published size, 12 layers of d = 256, would take 76 seconds an epoch, 3.5 hours for 160 "
+    "(`hyperfact plan wikipeople_3_gran --set decoder.layers=12 --set training.dim=256 --set "
+    "training.epochs=160 --threads 1`).",
     "WD50K": "The row of train+valid has StarE's protocol, as WD50K_100 has; its figure is of "
     "subjects and objects. StarE publishes .349 under it.",
     "WD50K_100": "StarE's protocol: subjects and objects only, ranked among entities that are "
