@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
-_KEEP_BYTES, _RETURN_BYTES = 2**31 - 1, 2**22
+_KEEP_BYTES, _RETURN_BYTES = 2**31 - 1, 2**24
 _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _OTHER_LIBRARY = (AttributeError, OSError, TypeError)  # not glibc; Windows cannot even be asked
 
@@ -28,7 +28,6 @@ def keep_freed_memory() -> bool:
     Returns:
         Whether the C library took the settings.
     """
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch reads it at its first allocation
     return _hold_up_to(_KEEP_BYTES)
 
 
@@ -45,6 +44,7 @@ def return_freed_memory() -> bool:
 
 
 def _hold_up_to(size: int) -> bool:
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch reads it at its first allocation
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except _OTHER_LIBRARY:

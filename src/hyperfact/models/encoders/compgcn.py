@@ -21,7 +21,7 @@ from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
 
-_TOGETHER = 64  # coordinates of all nodes that a shard holds at a time
+_TOGETHER = 100  # coordinates of all nodes that a shard holds at a time
 
 
 class CompositionSettings(LayerSettings):
