@@ -152,8 +152,8 @@ class ObjectiveConfig(Section):
     cubes: float = Field(
         default=0.0,
         ge=0.0,
-        description="N3: this times the sum of |x|³ over the vectors of its fact is added to the "
-        "loss of a query (negatives = 0)",
+        description="N3: this times the sum of the cubes of all coordinates (without signs) of its "
+        "fact is added to the loss of a query (negatives = 0)",
     )
     weigh_by: Literal["facts", "queries"] = Field(
         default="facts",

@@ -1,10 +1,10 @@
 """Decoders: from facts and representations to scores; higher is more plausible.
 
-Order: decoder, reach, one_query, candidatewise, asng, fact_norm, kindwise, packing, attention,
-readout, triple_edges, triple_scorer, triple_distance, boxe, complex, conve, distmult, duale, getd,
-gran, hcnet, hinge_decoder, hsimple, hyconve, hycube, hynt_transformer, hype, hytransformer, mcp,
-mdistmult, mtransh, nalp, ncomplex, neuinfer, rae, ram, reale, rotate, s2s, stare_transformer,
-transe, transformer, transh, tucker.
+Order: decoder, reach, one_query, candidatewise, asng, fact_norm, kindwise, unitwise, packing,
+attention, readout, triple_edges, triple_scorer, triple_distance, boxe, complex, conve, distmult,
+duale, getd, gran, hcnet, hinge_decoder, hsimple, hyconve, hycube, hynt_transformer, hype,
+hytransformer, mcp, mdistmult, mtransh, nalp, ncomplex, neuinfer, rae, ram, reale, rotate, s2s,
+stare_transformer, transe, transformer, transh, tucker.
 """
 
 from typing import TYPE_CHECKING, Any
