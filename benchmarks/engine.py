@@ -23,8 +23,7 @@ from hyperfact.graph.hkg import HKG, Columns, Splits
 from hyperfact.graph.kg import KG
 from hyperfact.graph.queries import KnownAnswers, Queries
 from hyperfact.graph.ragged import offsets_of
-from hyperfact.models.decoders import DECODERS
-from hyperfact.models.encoders import ENCODERS
+from hyperfact.kernels.cross_entropy import has_fast_bfloat16
 from hyperfact.runs.build import build, resolve
 from hyperfact.runs.experiment import run
 from hyperfact.system.memory import keep_freed_memory
@@ -114,18 +113,23 @@ def _steps(train: HKG) -> Iterator[dict[str, Any]]:
         ok=ratio >= 5,
     )
     yield row("the same, one step of 1,024 queries each", ours, "s", ratio=theirs / ours)
-    bound = roofline(graph)
-    over = ours / bound
-    yield row(
-        "training step above its roofline", over, "x", ratio=over, bound="<= 2.5x", ok=over <= 2.5
-    )
+    for dtype in (torch.float32, torch.bfloat16)[: 1 + has_fast_bfloat16()]:
+        yield _above_roofline(train, dtype)
     yield row("epoch of JF17K, every slot, all entities (aim 40 s)", epochs[0], "s")
 
 
-def roofline(graph: KG) -> float:
+def _above_roofline(train: HKG, dtype: torch.dtype) -> dict[str, Any]:
+    name = str(dtype).removeprefix("torch.")
+    trainer = _trainer(train, f"training.precision={name}")
+    over = _seconds(trainer) / roofline(trainer.model.graph, dtype)
+    what = f"training step above its roofline, {name} (aim 1.4x)"
+    return row(what, over, "x", ratio=over, bound="<= 2x", ok=over <= 2)
+
+
+def roofline(graph: KG, dtype: torch.dtype) -> float:
     """Seconds that products and compulsory traffic of a step need at rates measured now."""
-    a = torch.randn(2048, DIM)
-    b = torch.randn(DIM, 8192)
+    a = torch.randn(2048, DIM).to(dtype)
+    b = torch.randn(DIM, 8192).to(dtype)
     rate = 2 * a.shape[0] * b.shape[1] * DIM / best(lambda: a @ b, repeat=10)
     source, target = torch.zeros(2**25), torch.empty(2**25)  # 128 MB each
     bandwidth = 2 * 4 * 2**25 / best(lambda: target.copy_(source), repeat=5)
@@ -136,7 +140,7 @@ def roofline(graph: KG) -> float:
     adam = 7 * line * (nodes + 2 * graph.num_edge_types)  # p, m, v read and written, g read
     messages = 3 * 2 * edges * line  # each edge and direction: once forward, twice back
     states = 12 * entities * line  # sums, norm, update, and their gradients
-    logits = 5 * 4 * BATCH * entities  # written, judged in place, read by two products
+    logits = 5 * dtype.itemsize * BATCH * entities  # written, judged in place, read by two products
     return (scores + layer) / rate + (adam + messages + states + logits) / bandwidth
 
 
@@ -233,7 +237,7 @@ def _growth() -> dict[str, Any]:
 
 
 def _overfit() -> Iterator[dict[str, Any]]:
-    """Fifty facts by heart, every encoder with every decoder."""
+    """Fifty facts by heart, the paper's encoders with its decoders; tests have the others."""
     rng = random.Random(0)
     names = [f"e{i}" for i in range(150)]
     facts = [
@@ -246,7 +250,11 @@ def _overfit() -> Iterator[dict[str, Any]]:
         for _ in range(50)
     ]
     graph = HKG.from_facts(facts)
-    for encoder, decoder in product(ENCODERS, DECODERS):
+    encoders, decoders = (
+        ("compgcn", "rgcn", "lookup"),
+        ("mdistmult", "mtransh", "transformer", "hype"),
+    )
+    for encoder, decoder in product(encoders, decoders):
         slow = decoder == "transformer"
         tree = {
             "encoder": {"name": encoder},

@@ -55,10 +55,20 @@ class EvidenceConfig(Section):
         "after a training without counts, first weights stay",
     )
 
+    quiet: float = Field(
+        default=0.0,
+        ge=0.0,
+        lt=1.0,
+        description="share of the training questions that are asked without counts, drawn anew in "
+        "each step, so that vectors learn also what counts explain (learn = training)",
+    )
+
     def unused(self) -> Mapping[str, str]:
         """Without counts nothing else counts, and one role has no others beside it."""
-        names = () if self.order else ("start", "chains", "profiles", "learn")
+        names = () if self.order else ("start", "chains", "profiles", "learn", "quiet")
         found = dict.fromkeys(names, "order > 0")
+        if self.learn != "training":
+            found["quiet"] = "learn = training"
         if self.order < 2:
             found["related"] = "order > 1"
         if self.order < 3:

@@ -9,6 +9,7 @@ asked about is not counted, or the model would lean on knowing its own answers.
 """
 
 from copy import copy
+from functools import partial
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 from hyperfact.config import EvidenceConfig
 from hyperfact.graph.batches import FactBatch
 from hyperfact.graph.hkg import HKG
-from hyperfact.graph.ragged import Array, offsets_of
+from hyperfact.graph.ragged import Array, offsets_of, owners_of
 from hyperfact.graph.tallies import GROUPS, Asked, Tallies, Terms
 from hyperfact.kernels.added_scores import added_scores
 from hyperfact.kernels.softmax import Targets
@@ -51,6 +52,7 @@ class Evidence(nn.Module):
         self.common = nn.Parameter(torch.zeros(GROUPS))  # of a group of weights
         self.own = nn.Parameter(torch.zeros(len(start)))  # of each; decay pulls it to the start
         self.table = _table(self.tallies)
+        self.quiet = settings.quiet
 
     def weights(self) -> Tensor:  # (weights,)
         """The weights of now."""
@@ -74,6 +76,7 @@ class Evidence(nn.Module):
         *,
         candidates: slice = ALL,
         answers: Targets | None = None,
+        generator: torch.Generator | None = None,
     ) -> AddedScores:
         """What is added to the scores of candidates, in sparse form.
 
@@ -82,6 +85,7 @@ class Evidence(nn.Module):
             slots: The asked slot of each.  # (batch,)
             candidates: Those to score.
             answers: Of questions about training facts, which do not count for their own answers.
+            generator: Draws the questions that are asked without counts; None: there are none.
         """
         terms = self.terms(facts, slots)
         parts = [(torch.from_numpy(terms.rows), self.table)]
@@ -91,6 +95,9 @@ class Evidence(nn.Module):
         places = torch.full((self.entities,), -1)
         places[ids] = torch.arange(len(ids))
         weights = self.weights().index_select(0, torch.from_numpy(terms.weights))
+        if self.quiet and generator is not None:
+            heard = torch.rand(len(slots), generator=generator) >= self.quiet
+            weights = weights * heard[torch.from_numpy(owners_of(terms.offsets))]
         return AddedScores(torch.from_numpy(terms.offsets), weights, tuple(parts), places, len(ids))
 
     def scores(
@@ -100,9 +107,11 @@ class Evidence(nn.Module):
         *,
         candidates: slice = ALL,
         answers: Targets | None = None,
+        generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch, candidates)
         """The same as a matrix."""
-        return added_scores(self.added(facts, slots, candidates=candidates, answers=answers))
+        count = partial(self.added, candidates=candidates, answers=answers)
+        return added_scores(count(facts, slots, generator=generator))
 
     def terms(self, facts: FactBatch, slots: Tensor) -> Terms:
         """What speaks for candidates of these questions, by numbers of rows and weights."""

@@ -80,9 +80,7 @@ class TransEQ(nn.Module):
             UserError: The encoder reads the facts themselves, which nothing transforms.
         """
         if isinstance(self.encoded, HKG):
-            raise UserError(
-                "this model has no transformed graph: its encoder reads the facts themselves"
-            )
+            raise UserError("there is no transformed graph: the encoder reads the facts themselves")
         return self.encoded
 
     @property
@@ -222,8 +220,9 @@ class TransEQ(nn.Module):
         scores = scores.to(z.entities.dtype)
         if self.evidence is None:
             return scores
-        facts, here = z.by_name(facts), self._counted(candidates)
-        return scores + self.evidence.scores(facts, slots, candidates=here, answers=answers)
+        here, facts = self._counted(candidates), z.by_name(facts)
+        count = partial(self.evidence.scores, answers=answers, generator=generator)
+        return scores + count(facts, slots, candidates=here)
 
     def score_candidates(
         self,
@@ -242,8 +241,8 @@ class TransEQ(nn.Module):
             return scores
         ids = candidates if z.ids is None else z.ids[candidates]
         answers = Targets.one_each(ids[:, 0])
-        counts = self.evidence.scores(z.by_name(facts), slots, answers=answers)
-        return scores + counts.gather(1, ids)
+        count = partial(self.evidence.scores, answers=answers, generator=generator)
+        return scores + count(z.by_name(facts), slots).gather(1, ids)
 
     def _counted(self, candidates: slice) -> slice:
         """Candidates by their ids, of which a shard knows its own."""
@@ -265,9 +264,9 @@ class TransEQ(nn.Module):
             form = read_apart(read, facts, slots, self.shard if self.decoder.reads_apart else None)
         if form is None or self.evidence is None:
             return form
-        facts, here = z.by_name(facts), self._counted(candidates)
-        added = self.evidence.added(facts, slots, candidates=here, answers=answers)
-        return form._replace(added=added)
+        here, facts = self._counted(candidates), z.by_name(facts)
+        count = partial(self.evidence.added, answers=answers, generator=generator)
+        return form._replace(added=count(facts, slots, candidates=here))
 
     def keep_without(self, facts: Array) -> Tensor:  # (items,) bool
         """What is still seen when these facts are not known; shared edges stay.

@@ -84,6 +84,7 @@ def test_gradients_of_queries_entities_and_bias(
     options: SoftmaxOptions, bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cross_entropy, "_BLOCK_BYTES", 4 * ENTITIES * 8)  # blocks of 4 and 2
+    monkeypatch.setattr(cross_entropy, "_COLUMNS", ENTITIES // 2 + 1)
     inputs = [leaf(len(COUNTS), 4), leaf(ENTITIES, 4, seed=1)]
     inputs += [leaf(ENTITIES, seed=2)] if bias else []
 

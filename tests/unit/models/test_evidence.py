@@ -108,6 +108,19 @@ def test_the_kernel_is_its_reference_with_gradients(hkg: HKG) -> None:
     torch.testing.assert_close(results[0], results[1])
 
 
+def test_quiet_questions_hear_no_counts_while_training() -> None:
+    rows = [Fact(f"s{i % 7}", "r", f"o{i % 5}", (("a", f"v{i % 3}"),)) for i in range(60)]
+    hkg = HKG.from_facts(rows)
+    _, facts, slots = asked_about(hkg)
+    evidence = Evidence(hkg, EvidenceConfig(order=2, quiet=0.4))
+    every = evidence.scores(facts, slots)
+    found = evidence.scores(facts, slots, generator=torch.Generator().manual_seed(0))
+    is_quiet = (found == 0).all(dim=1)
+    assert 0.2 < float(is_quiet.double().mean()) < 0.6
+    torch.testing.assert_close(found[~is_quiet], every[~is_quiet])
+    assert not (every == 0).all(dim=1).any()
+
+
 def related_naive(hkg: HKG, asked: Slots, slot: int, without: int | None) -> list[float]:
     """Counts beside known entities in other roles, weighted by links that all facts show."""
     every = [slots_of(hkg, row) for row in range(len(hkg))]

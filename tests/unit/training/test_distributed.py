@@ -41,7 +41,7 @@ FORMS: dict[str, Sections] = {
     "in blocks": {"encoder": {"name": "compgcn", "alpha": 0.7}, "training": {"dim": 140}},
     "blocks of mult": {
         "encoder": {"name": "compgcn", "composition": "mult"},
-        "training": {"dim": 70},
+        "training": {"dim": 130},
     },
     "lookup": {"encoder": {"name": "lookup"}, "graph": {"strangers": 0.2}},
     "stare": {"encoder": {"name": "stare"}, "graph": {"hide_targets": "batch"}},
@@ -56,16 +56,16 @@ FORMS: dict[str, Sections] = {
         "objective": {"cubes": 0.1, "partial": 0.3},
         "decoder": {"name": "mdistmult", "coordinate_dropout": 0.5},
     },
-    "evidence": {"evidence": {"order": 2, "related": True}},
+    "evidence": {"evidence": {"order": 2, "related": True, "quiet": 0.3}},
     "share": {"objective": {"share": 0.4, "label_smoothing": 0.1}},
     "counted share": {"evidence": {"order": 2}, "objective": {"share": 0.4}},
     "counted": {
-        "evidence": {"order": 2},
+        "evidence": {"order": 2, "quiet": 0.3},
         "objective": {"negatives": 3},
         "graph": {"unseen": "own"},
     },
     "counted scores": {
-        "evidence": {"order": 1},
+        "evidence": {"order": 1, "quiet": 0.3},
         "decoder": {"name": "transe"},
         "objective": {"negatives": 0},
     },
