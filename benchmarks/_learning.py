@@ -25,7 +25,7 @@ class Aim(NamedTuple):
 #: What .85 and .50 may be where test facts are filtered too; reckoned from other curves.
 AIMS = (
     Aim("FB-AUTO", 0.77, "compgcn_mdistmult", "best", ()),
-    Aim("JF17K", 0.41, "compgcn_mdistmult", "best", ("training.validate_facts=1500",)),
+    Aim("JF17K", 0.41, "compgcn_mdistmult", "hytransformer", ("training.validate_facts=1500",)),
 )
 
 

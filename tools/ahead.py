@@ -32,10 +32,10 @@ RIVALS = (
 HEAD = """## Beside the best published figures
 
 Each by `hyperfact reproduce main --budget full --dataset BENCHMARK --row ROW`. "s/o": subjects and
-objects, of rows of "train+valid" among the candidates of StarE; leak-free figures are of every slot
-that was ranked. The number of epochs of a row of
-"train+valid" was fixed before, by a training on train alone; it has no validation. "On the way":
-validation MRR of every slot, filtered by train and valid facts, after so many epochs, seed 0.
+objects, in rows of "train+valid" among the candidates of StarE; leak-free figures are of every slot
+that was ranked. How many epochs a row of "train+valid" has was fixed before, by a training on train
+alone; it has no validation. "On the way": validation MRR of every slot, filtered by train and valid
+facts, after so many epochs, seed 0.
 
 | | slots | trained on | row | recipe | MRR | seeds | leak-free | s a run | published | on the way |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -57,6 +57,10 @@ class FactBatch:
         """True where an entity is given: slots that exist and are not asked."""
         return self.mask.scatter(1, slots[:, None], value=False)
 
+    def asked(self, slots: Tensor) -> Tensor:  # (batch, slots)
+        """True in the asked slot."""
+        return torch.zeros_like(self.mask).scatter(1, slots[:, None], value=True)
+
     def answers(self, slots: Tensor) -> Tensor:  # (batch,)
         """The entities that stand in the asked slots."""
         return self.entities.gather(1, slots[:, None])[:, 0]

@@ -32,12 +32,21 @@ class Representations:
         """Where it lives, and what is scored with it."""
         return self.entities.device
 
-    def vectors(self, facts: FactBatch, slots: Tensor) -> Tensor:  # (batch, slots, dim)
-        """The vectors of all slots; in known slots a stand-in for who was never seen."""
-        vectors = rows_of(self.entities, facts.entities)
+    def vectors(
+        self, facts: FactBatch, slots: Tensor, present: Tensor | None = None
+    ) -> Tensor:  # (batch, slots, dim), or (present, dim)
+        """The vectors of all slots; in known slots a stand-in for who was never seen.
+
+        Args:
+            facts: Some facts.
+            slots: The asked slot of each.
+            present: Slots to give, not padded; None: all of them.  # (batch, slots)
+        """
+        ids = facts.entities if present is None else facts.entities[present]
+        vectors = rows_of(self.entities, ids)
         if self.stand_ins is None:
             return vectors
-        return self.stand_ins.put(vectors, facts, facts.known(slots))
+        return self.stand_ins.put(vectors, facts, known=facts.known(slots), present=present)
 
     def of_entities(self, values: Tensor) -> Tensor:  # (entities, …)
         """Of something that a decoder holds for each entity, what belongs to these rows."""

@@ -28,14 +28,18 @@ class StandIns:
     vectors: Tensor  # (3 * relations, dim) of subjects, of objects, of values
     unseen: Tensor  # (entities,) bool
 
-    def put(self, vectors: Tensor, facts: FactBatch, known: Tensor) -> Tensor:
-        """The vectors of all slots, in known slots the stand-in of who is unseen or withheld."""
+    def put(
+        self, vectors: Tensor, facts: FactBatch, *, known: Tensor, present: Tensor | None = None
+    ) -> Tensor:  # as `vectors`
+        """The vectors of slots, in known slots the stand-in of who is unseen or withheld."""
         strange = self.unseen[facts.entities]  # (batch, slots)
         if facts.withheld is not None:
             strange = strange | facts.withheld
-        roles = role_numbers(facts, len(self.vectors) // 3)
-        stand_ins = functional.embedding(roles, self.vectors)  # (batch, slots, dim)
-        return torch.where((strange & known)[:, :, None], stand_ins, vectors)
+        strange, roles = strange & known, role_numbers(facts, len(self.vectors) // 3)
+        if present is not None:
+            strange, roles = strange[present], roles[present]
+        stand_ins = functional.embedding(roles, self.vectors)
+        return torch.where(strange[..., None], stand_ins, vectors)
 
     def with_mean(self) -> "StandIns":
         """The same for one more entity and one more relation, whose roles are means of the rest."""

@@ -23,7 +23,9 @@ class AttentionSettings(Section):
     layers: int = Field(default=2, ge=1, description="encoder blocks, normalised after each sum")
     heads: int = Field(default=4, ge=1, description="attention heads; must divide d")
     feedforward: int = Field(default=512, ge=1, description="width of the inner layer")
-    dropout: float = Field(default=0.1, ge=0.0, lt=1.0, description="on tokens and on each block")
+    dropout: float = Field(
+        default=0.1, ge=0.0, lt=1.0, description="on attention and on each block"
+    )
 
 
 class Edges(NamedTuple):
@@ -53,23 +55,6 @@ class Block(nn.Module):
         self.outer = linear(settings.feedforward, dim, generator)
         self.norm_1, self.norm_2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
 
-    def forward(
-        self, x: Tensor, absent: Tensor, generator: torch.Generator | None
-    ) -> Tensor:  # (batch, tokens, dim)
-        """The next vectors of all tokens; absent ones are never attended to."""
-        batch, tokens, dim = x.shape
-        q, k, v = (
-            part.view(batch, tokens, self.heads, -1).transpose(1, 2)
-            for part in self.qkv(x).chunk(3, dim=-1)
-        )  # (batch, heads, tokens, dim / heads)
-        mask = ~absent[:, None, None, :]
-        mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        mixed = self.out(mixed.transpose(1, 2).reshape(batch, tokens, dim))
-        x = self.norm_1(x + dropout(mixed, self.dropout, generator))
-        inner = self.outer(torch.relu(self.inner(x)))
-        result: Tensor = self.norm_2(x + dropout(inner, self.dropout, generator))
-        return result
-
     def packed(
         self,
         x: Tensor,
@@ -77,7 +62,7 @@ class Block(nn.Module):
         generator: torch.Generator | None,
         edges: Edges | None = None,
     ) -> Tensor:  # (tokens, dim)
-        """The same for packed tokens, with dropout on the weights of attention too."""
+        """The next vectors of all tokens; dropout also thins the weights of attention."""
         none = x.new_zeros(0, x.shape[1] // self.heads)
         keys, values = (none, none) if edges is None else (edges.keys, edges.values)
         labels = [] if edges is None else [edges.labels(length) for _, length in packing.sizes]

@@ -84,17 +84,15 @@ class GRAN(ReadOut):
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> tuple[Tensor, None]:  # (batch, dim)
         """What attention makes of the masked vertex; the last block looks at no other."""
-        packing = Packing.of(torch.cat([facts.mask, facts.relation_mask], dim=1))
-        x = self.norm(packing.pack(self._vertices(facts, slots, z)))
+        there, others = facts.mask, facts.relation_mask
+        packing = Packing.of(there, others)
+        entities = z.vectors(facts, slots, there)
+        entities = with_hole(entities, facts.asked(slots)[there], self.hole)
+        x = self.norm(packing.join(entities, rows_of(z.relations, facts.relations[others])))
         x = dropout(x, self.settings.dropout, generator)
         y = self.blocks.asked(slots, x, packing, generator, self._edges())
         query = self.output_norm(functional.gelu(self.output(y)).to(y.dtype))
         return query / (self.scale * math.sqrt(self.dim)), None
-
-    def _vertices(self, facts: FactBatch, slots: Tensor, z: Representations) -> Tensor:
-        """Entities of all slots, then the primary relation and the attributes."""
-        entities = with_hole(z.vectors(facts, slots), slots, self.hole)
-        return torch.cat([entities, rows_of(z.relations, facts.relations)], dim=1)
 
     def _edges(self) -> Edges | None:
         if self.settings.edges == "complete":

@@ -134,7 +134,7 @@ class HyNT(ReadOut):
             own = torch.cat([relations[:, :1], relations], dim=1)  # of each slot
             number = shares.nan_to_num() * self.number_in(own)
             entities = torch.where(shares.isfinite(), number, entities)
-        return with_hole(entities, slots, self.hole)
+        return with_hole(entities, facts.asked(slots), self.hole)
 
     def _elements(
         self, c: Tensor, part: Tensor, entities: Tensor, relations: Tensor, is_value: Tensor

@@ -74,15 +74,16 @@ class HyTransformer(ReadOut):
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> tuple[Tensor, Tensor | None]:  # (batch, dim), (entities, dim)
         """What attention makes of the missing entity; the last block looks at no other token."""
-        noise = None
-        entities = self.entity_norm(z.vectors(facts, slots))
+        noise, there = None, facts.mask
+        entities = self.entity_norm(z.vectors(facts, slots, there))
         if generator is not None and self.settings.table_dropout:
             ones = z.entities.new_ones(self.num_entities, z.entities.shape[1])
             noise = z.of_entities(dropout(ones, self.settings.table_dropout, generator))
-            entities = entities * rows_of(noise, facts.entities)
-        entities = with_hole(entities, slots, self.hole)
-        relations = self.relation_norm(rows_of(z.relations, facts.relations))
-        packing = Packing.of(torch.cat([facts.mask, facts.relation_mask], dim=1))
-        x = packing.pack(tokens_of(entities, relations, self.roles, bind=self.settings.bind))
+            entities = entities * rows_of(noise, facts.entities[there])
+        entities = with_hole(entities, facts.asked(slots)[there], self.hole)
+        packing = Packing.of(there, facts.relation_mask)
+        relations = self.relation_norm(rows_of(z.relations, facts.relations[facts.relation_mask]))
+        bind = self.settings.bind
+        x = packing.join(*tokens_of(entities, relations, self.roles, packing=packing, bind=bind))
         query: Tensor = self.output(self.blocks.asked(slots, x, packing, generator))
         return query / math.sqrt(self.dim), noise

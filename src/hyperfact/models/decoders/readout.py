@@ -7,9 +7,10 @@ from torch import Tensor, nn
 
 from hyperfact.graph.batches import FactBatch
 from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm, score_of_answer
+from hyperfact.models.decoders.packing import Packing, numbers_of
 from hyperfact.models.representations import Representations, rows_of
 
-_SUBJECT, _OBJECT, _VALUE, _RELATION, _ATTRIBUTE = range(5)
+_SUBJECT, _, _VALUE, _RELATION, _ATTRIBUTE = range(5)  # the second is the object
 ROLES = 5
 
 
@@ -70,27 +71,33 @@ class ReadOut(Decoder):
         )
 
 
-def with_hole(entities: Tensor, slots: Tensor, hole: Tensor) -> Tensor:  # (batch, slots, dim)
-    """The vectors of all slots, that of the asked one replaced."""
-    columns = torch.arange(entities.shape[1], device=slots.device)
-    return torch.where((columns == slots[:, None])[:, :, None], hole, entities)
+def with_hole(entities: Tensor, asked: Tensor, hole: Tensor) -> Tensor:  # (…, dim)
+    """The vectors of slots, that of the asked one replaced."""
+    return torch.where(asked[..., None], hole, entities)
 
 
 def tokens_of(
-    entities: Tensor, relations: Tensor, roles: Tensor, *, bind: bool = True
-) -> Tensor:  # (batch, 2 slots - 1, dim)
-    """Entities of all slots, then the primary relation and the attributes, each with its role.
+    entities: Tensor, relations: Tensor, roles: Tensor, *, packing: Packing, bind: bool = True
+) -> tuple[Tensor, Tensor]:  # (slots that exist, dim), (relations and attributes, dim)
+    """Entities, and primary relations with attributes, each with its role; none is padded.
 
     Args:
-        entities: The vectors of all slots.  # (batch, slots, dim)
-        relations: Those of relation and attributes.  # (batch, slots - 1, dim)
+        entities: The vectors of slots that are tokens, fact after fact.
+        relations: Those of relation and attributes.
         roles: A vector of each of the five roles.  # (5, dim)
+        packing: Of both kinds.
         bind: Whether a value also carries its attribute.
     """
-    values = entities.shape[1] - 2
-    kinds = [_SUBJECT, _OBJECT, *[_VALUE] * values, _RELATION, *[_ATTRIBUTE] * values]
+    slots, others = packing.kinds
     if bind:
-        none = torch.zeros_like(entities[:, :2])
-        entities = entities + torch.cat([none, relations[:, 1:]], dim=1)
-    own = rows_of(roles, torch.tensor(kinds, device=roles.device))  # (tokens, dim)
-    return torch.cat([entities, relations], dim=1) + own
+        values = slots[:, 2:]
+        own = rows_of(relations, numbers_of(others)[:, 1:][values])
+        entities = entities.index_add(0, numbers_of(slots)[:, 2:][values], own)
+    found = []
+    for vectors, present, first, last in (
+        (entities, slots, _SUBJECT, _VALUE),
+        (relations, others, _RELATION, _ATTRIBUTE),
+    ):
+        kinds = torch.arange(first, first + present.shape[1], device=roles.device).clamp(max=last)
+        found.append(vectors + rows_of(roles, kinds.expand_as(present)[present]))
+    return found[0], found[1]

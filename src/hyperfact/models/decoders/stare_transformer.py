@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from hyperfact.graph.batches import FactBatch
 from hyperfact.models.decoders.attention import AttentionSettings, Stack, linear
-from hyperfact.models.decoders.packing import Packing
+from hyperfact.models.decoders.packing import Packing, numbers_of
 from hyperfact.models.decoders.readout import ROLES, ReadOut, tokens_of
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations, rows_of
@@ -60,19 +60,22 @@ class StarETransformer(ReadOut):
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
     ) -> tuple[Tensor, None]:  # (batch, dim)
         """The mean over all tokens of what attention makes of them."""
-        packing = Packing.of(torch.cat([facts.known(slots), facts.relation_mask], dim=1))
-        x = self.blocks.every(packing.pack(self._tokens(facts, slots, z)), packing, generator)
+        packing = Packing.of(facts.known(slots), facts.relation_mask)
+        x = self.blocks.every(self._tokens(facts, slots, z, packing), packing, generator)
         pooled = torch.cat([group.mean(dim=1) for group in packing.split(x)])
         return packing.unpack(self.output(pooled)) / (self.scale * math.sqrt(self.dim)), None
 
-    def _tokens(self, facts: FactBatch, slots: Tensor, z: Representations) -> Tensor:
-        """Entities of all slots, then the primary relation and the attributes."""
-        tokens = tokens_of(
-            z.vectors(facts, slots) / self.scale,
-            rows_of(z.relations, facts.relations) / self.scale,
+    def _tokens(
+        self, facts: FactBatch, slots: Tensor, z: Representations, packing: Packing
+    ) -> Tensor:  # (tokens, dim)
+        """Known entities, then the primary relation and the attributes, one of them asked about."""
+        known, others = packing.kinds
+        entities, relations = tokens_of(
+            z.vectors(facts, slots, known) / self.scale,
+            rows_of(z.relations, facts.relations[others]) / self.scale,
             self.roles,
-        )  # (batch, 2 slots - 1, dim)
-        beside = facts.entities.shape[1] + (slots - 1).clamp(min=0)  # relation, or own attribute
-        columns = torch.arange(tokens.shape[1], device=slots.device)
-        question = rows_of(self.questions, slots.clamp(max=2))[:, None]  # (batch, 1, dim)
-        return tokens + torch.where((columns == beside[:, None])[:, :, None], question, 0.0)
+            packing=packing,
+        )
+        beside = numbers_of(others).gather(1, (slots - 1).clamp(min=0)[:, None])[:, 0]
+        question = rows_of(self.questions, slots.clamp(max=2))  # (batch, dim)
+        return packing.join(entities, relations.index_add(0, beside, question))

@@ -3,12 +3,13 @@
 import math
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from hyperfact.graph.batches import FactBatch
-from hyperfact.models.decoders.attention import AttentionSettings, Block, linear
-from hyperfact.models.decoders.decoder import ALL, Decoder, LinearForm
-from hyperfact.models.decoders.readout import ROLES, tokens_of, with_hole
+from hyperfact.models.decoders.attention import AttentionSettings, Stack, linear
+from hyperfact.models.decoders.packing import Packing
+from hyperfact.models.decoders.readout import ROLES, ReadOut, tokens_of, with_hole
 from hyperfact.models.model_card import Card
 from hyperfact.models.noise import dropout
 from hyperfact.models.representations import Representations, rows_of
@@ -17,8 +18,12 @@ from hyperfact.models.representations import Representations, rows_of
 class TransformerSettings(AttentionSettings):
     """Options of `transformer`."""
 
+    dropout: float = Field(
+        default=0.1, ge=0.0, lt=1.0, description="on tokens, attention and each block"
+    )
 
-class Transformer(Decoder):
+
+class Transformer(ReadOut):
     """phi(x) = (W y_hole) · LN(h_e) / sqrt(d) + b_e, y = blocks([s, o, v_1, …, r, a_1, …]).
 
     A token is LN(h) plus a vector of its role; a value also carries its attribute, which binds the
@@ -43,52 +48,25 @@ class Transformer(Decoder):
         self.roles = nn.Parameter(torch.empty(ROLES, dim).normal_(0.0, 0.3, generator=generator))
         self.hole = nn.Parameter(torch.empty(dim).normal_(0.0, 0.3, generator=generator))
         self.entity_norm, self.relation_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
-        self.blocks = nn.ModuleList(Block(dim, settings, generator) for _ in range(settings.layers))
+        self.blocks = Stack(dim, settings, generator)
         self.output = linear(dim, dim, generator)
         self.entity_bias = nn.Parameter(torch.zeros(self.num_entities))
 
-    def score(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:  # (batch,)
-        """The read-out at the asked slot against the entity that stands there."""
-        answers = facts.answers(slots)
-        table = self.entity_norm(rows_of(z.entities, answers))
-        bias = rows_of(z.of_entities(self.entity_bias)[:, None], answers)[:, 0]
-        products: Tensor = self._query(facts, slots, z, generator) * table
-        return products.sum(dim=1) + bias
+    def table(self, entities: Tensor) -> Tensor:  # (…, dim)
+        """Candidates are normalised as tokens are."""
+        normalised: Tensor = self.entity_norm(entities)
+        return normalised
 
-    def linear_form(
-        self,
-        facts: FactBatch,
-        slots: Tensor,
-        z: Representations,
-        *,
-        candidates: slice = ALL,
-        generator: torch.Generator | None = None,
-    ) -> LinearForm:
-        """One pass over the tokens, against the normalised table."""
-        table = self.entity_norm(z.entities[candidates])
-        query = self._query(facts, slots, z, generator)
-        return LinearForm(query, table, bias=z.of_entities(self.entity_bias)[candidates])
-
-    def _query(
+    def ask(
         self, facts: FactBatch, slots: Tensor, z: Representations, generator: torch.Generator | None
-    ) -> Tensor:  # (batch, dim)
-        x = dropout(self._tokens(facts, slots, z), self.settings.dropout, generator)
-        absent = ~torch.cat([facts.mask, facts.relation_mask], dim=1)  # (batch, tokens)
-        for block in self.blocks:
-            x = block(x, absent, generator)
-        index = slots[:, None, None].expand(-1, 1, self.dim)
-        query: Tensor = self.output(x.gather(1, index)[:, 0]) / math.sqrt(self.dim)
-        return query
-
-    def _tokens(self, facts: FactBatch, slots: Tensor, z: Representations) -> Tensor:
-        """Entities of all slots, then the primary relation and the attributes."""
-        entities = with_hole(self.entity_norm(z.vectors(facts, slots)), slots, self.hole)
-        relations = self.relation_norm(rows_of(z.relations, facts.relations))
-        return tokens_of(entities, relations, self.roles)
+    ) -> tuple[Tensor, None]:  # (batch, dim)
+        """What attention makes of the missing entity; the last block looks at no other token."""
+        there, others = facts.mask, facts.relation_mask
+        packing = Packing.of(there, others)
+        entities = self.entity_norm(z.vectors(facts, slots, there))
+        entities = with_hole(entities, facts.asked(slots)[there], self.hole)
+        relations = self.relation_norm(rows_of(z.relations, facts.relations[others]))
+        x = packing.join(*tokens_of(entities, relations, self.roles, packing=packing))
+        x = dropout(x, self.settings.dropout, generator)
+        query: Tensor = self.output(self.blocks.asked(slots, x, packing, generator))
+        return query / math.sqrt(self.dim), None

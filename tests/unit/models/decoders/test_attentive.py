@@ -23,6 +23,7 @@ DIM, HEADS, SCALE = 8, 2, 0.3
 WIDTH = DIM // HEADS
 SUBJECT, OBJECT, VALUE, RELATION, ATTRIBUTE = range(5)
 relu, gelu = torch.relu, torch.nn.functional.gelu
+NAMES = ["gran", "hynt", "hytransformer", "stare_transformer", "transformer"]
 Edge = Callable[[int, int], tuple[Tensor, Tensor]]
 
 
@@ -117,13 +118,19 @@ def hytransformer(d: Any, graph: HKG, row: int, slot: int, z: Representations) -
     x = [entity(s, SUBJECT), norm(d.relation_norm, r) + d.roles[RELATION], entity(o, OBJECT)]
     for a, v in pairs:
         attribute = norm(d.relation_norm, a)
-        carried = attribute if d.settings.bind else 0.0
+        carried = attribute if getattr(d.settings, "bind", True) else 0.0
         x += [attribute + d.roles[ATTRIBUTE], entity(v, VALUE) + carried]
     for b in d.blocks:
         x = block(b, x, relu)
     hole = {0: 0, 1: 2}.get(slot, 4 + 2 * (slot - 2))
     query = d.output.weight @ x[hole] + d.output.bias
     return float(query @ norm(d.entity_norm, z.entities[answer])) / math.sqrt(DIM)
+
+
+def transformer(d: Any, graph: HKG, row: int, slot: int, z: Representations) -> float:
+    """The same, with a bias for each entity."""
+    answer = elements(graph, row, slot, z)[-1]
+    return hytransformer(d, graph, row, slot, z) + float(d.entity_bias[answer])
 
 
 def stare_transformer(d: Any, graph: HKG, row: int, slot: int, z: Representations) -> float:
@@ -170,6 +177,8 @@ def hynt(d: Any, graph: HKG, row: int, slot: int, z: Representations) -> float:
         (gran, {"edges": "complete"}),
         (hytransformer, {}),
         (hytransformer, {"bind": False, "layers": 1}),
+        (transformer, {"layers": 1}),
+        (transformer, {}),
         (stare_transformer, {}),
         (hynt, {}),
         (hynt, {"layers": 2}),
@@ -243,7 +252,7 @@ class Thinned(nn.Module):
         return self.inner(vectors) * self.noise[which]
 
 
-@pytest.mark.parametrize("name", ["gran", "hynt", "hytransformer", "stare_transformer"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("arity", [2, 3, 5, 9])
 def test_scores_start_with_a_deviation_of_about_one(name: str, arity: int) -> None:
     dim, entities = 64, 400
@@ -278,7 +287,7 @@ def test_one_token_of_a_block_is_that_of_all() -> None:
     assert torch.allclose(one, every[packing.starts + columns], atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["gran", "hynt", "hytransformer", "stare_transformer"])
+@pytest.mark.parametrize("name", NAMES)
 def test_no_questions_have_no_scores(name: str) -> None:
     graph = toy()
     z = representations(len(graph.entities), len(graph.relations), DIM, scale=SCALE)
