@@ -19,6 +19,7 @@ from hyperfact.runs.studies.paper import reported
 from hyperfact.runs.studies.study import Trainings
 from tools.ahead import ahead, on_the_way
 from tools.differences import LARGE, REASONS
+from tools.orders import order
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE, PICTURES = ROOT / "results", ROOT / "docs" / "results.md", ROOT / "docs" / "results"
@@ -155,8 +156,7 @@ def section(path: Path) -> str:
             if name == "main" and dataset in NOTES:
                 out.append(f"{NOTES[dataset]}\n")
             out += [commands(name, folder.name, mine), table_of(mine)]
-            if name == "main":
-                out.append(behind(folder, mine))
+            out.append(behind(folder, mine) if name == "main" else order(mine))
         if name == "curves":
             out.append(reached(folder))
         out += [differences(lines), machine(folder)]
