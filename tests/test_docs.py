@@ -1,5 +1,6 @@
 """The documentation is true: what it names exists, what is made from the code is current."""
 
+import csv
 import re
 import shlex
 import sys
@@ -14,6 +15,8 @@ import hyperfact
 from hyperfact.cli import main
 from tests.support import ROOT
 from tests.test_architecture import LEVELS
+from tools import results_page
+from tools.orders import order
 from tools.reference import DOCS, FACT, GENERATED, commands
 
 PAGES = [
@@ -31,6 +34,36 @@ NO_MODULES = {"hyperfact.json", "hyperfact.decoders", "hyperfact.encoders"}
 def test_what_is_made_from_the_code_is_current(name: str) -> None:
     made = (DOCS / name).read_text(encoding="utf-8")
     assert made == GENERATED[name](), "run: python -m tools.reference"
+
+
+def test_the_page_of_results_is_current() -> None:
+    assert results_page.PAGE.read_text(encoding="utf-8") == results_page.page(), (
+        "run: python -m tools.results_page"
+    )
+
+
+def test_every_stored_training_stands_in_the_table_of_its_study() -> None:
+    for path in results_page.tables():
+        with path.open(newline="", encoding="utf-8") as table:
+            told = {
+                (line.get("dataset"), line["row"])
+                for line in csv.DictReader(table)
+                if line.get("mrr") or line.get("seeds")
+            }
+        stored = {(c["dataset"], c["row"]) for c in results_page.cells_of(path.parent)}
+        assert not stored - told, f"run: hyperfact reproduce {path.stem} --table"
+
+
+def test_an_order_is_told_with_its_figures() -> None:
+    rows = (("a", ".9", ".5"), ("b", ".8", ".7"), ("c", ".7", ".499"), ("d", "", ".1"))
+    lines = [{"row": row, "mrr paper": paper, "mrr": ours} for row, paper, ours in rows]
+    text = order(lines)
+    assert "not confirmed" in text
+    assert "Here: b 0.700, a 0.500, c 0.499." in text
+    assert "1 have the paper's order, 1 differ by at most 0.002 here, 1 have the other" in text
+    assert "(the paper has a before b)" in text
+    assert "is confirmed" in order(lines[1:])
+    assert not order(lines[2:])
 
 
 # -- commands ------------------------------------------------------------------------------------

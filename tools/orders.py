@@ -13,7 +13,9 @@ def order(lines: Sequence[Line]) -> str:
     known = [line for line in lines if line.get("mrr paper") and line.get("mrr")]
     if len(known) < 2:
         return ""
-    agree, reversed_, near = [], [], []
+    agree: list[tuple[Line, Line]] = []
+    reversed_: list[tuple[Line, Line]] = []
+    near: list[tuple[Line, Line]] = []
     for pair in combinations(sorted(known, key=_paper, reverse=True), 2):
         gap = _ours(pair[0]) - _ours(pair[1])
         (near if abs(gap) <= SAME else agree if gap > 0 else reversed_).append(pair)

@@ -118,13 +118,25 @@ that there should be one was decided beside the paper's figures, .870 and .569.
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the page and its pictures."""
+    PAGE.write_text(page(), encoding="utf-8")
+    PICTURES.mkdir(exist_ok=True)
+    for path in tables():
+        shutil.copyfile(path.with_suffix(".svg"), PICTURES / f"{path.parent.name}.svg")
+
+
+def tables() -> list[Path]:
+    """Of all studies, as the page has them."""
     rank = {name: place for place, name in enumerate(ORDER)}
-    tables = sorted(
+    return sorted(
         RESULTS.glob("*/*.csv"), key=lambda path: (rank.get(path.parent.name, len(ORDER)), path)
     )
-    parts = [HEAD, ahead(cells_of(RESULTS / "main")), looks(), *map(section, tables)]
-    PAGE.write_text("\n".join(parts), encoding="utf-8")
+
+
+def page() -> str:
+    """All of it, from what is stored."""
+    parts = [HEAD, ahead(cells_of(RESULTS / "main")), looks(), *map(section, tables())]
+    return "\n".join(parts)
 
 
 def looks() -> str:
@@ -163,8 +175,6 @@ def section(path: Path) -> str:
     else:
         out.append(f"`hyperfact reproduce {name} --budget full --out results/{folder.name}`\n")
         out.append("\n".join(text.splitlines()[2:]) + "\n")
-    PICTURES.mkdir(exist_ok=True)
-    shutil.copyfile(path.with_suffix(".svg"), PICTURES / f"{folder.name}.svg")
     return "\n".join([*out, f"![{folder.name}](results/{folder.name}.svg)\n"])
 
 
