@@ -19,33 +19,42 @@ class Aim(NamedTuple):
     mrr: float
     before: str  # recipes
     after: str
-    changes: Sequence[str]  # of both
+    changes: Sequence[str] = ()  # of both
+    more: Sequence[str] = ()  # of the second
 
 
+#: Hy-Transformer as it learns JF17K fastest, by settings that differ from those of FB-AUTO.
+LEAN = (
+    *("graph.strangers=0.0", "objective.label_smoothing=0.1", "optimizer.lr=0.002"),
+    *("optimizer.lr_decay=0.86", "training.dim=200", "training.epochs=12"),
+    *("training.batch_size=1024", "training.micro_batch=1024"),
+)
 #: What .85 and .50 may be where test facts are filtered too; reckoned from other curves.
 AIMS = (
-    Aim("FB-AUTO", 0.77, "compgcn_mdistmult", "best", ()),
-    Aim("JF17K", 0.41, "compgcn_mdistmult", "hytransformer", ("training.validate_facts=1500",)),
+    Aim("FB-AUTO", 0.77, "compgcn_mdistmult", "best"),
+    Aim(
+        "JF17K", 0.41, "compgcn_mdistmult", "hytransformer", ("training.validate_facts=1500",), LEAN
+    ),
 )
 
 
 def rows() -> Iterator[dict[str, Any]]:
     """Seconds of training, validations not counted, until each aim is reached."""
     for aim in AIMS:
-        slow, fast = (_seconds(aim, base) for base in (aim.before, aim.after))
+        slow = _seconds(aim.dataset, aim.before, aim.mrr, aim.changes)
+        fast = _seconds(aim.dataset, aim.after, aim.mrr, (*aim.changes, *aim.more))
         what = f"{aim.dataset}, training until validation {aim.mrr}"
         yield row(f"{what}, {aim.before}", slow, "s")
         yield row(f"{what}, {aim.after}", fast, "s", ratio=slow / fast)
 
 
-def _seconds(aim: Aim, base: str) -> float:
+def _seconds(dataset: str, base: str, mrr: float, changes: Sequence[str]) -> float:
     """Infinite where the training ends before."""
-    changes = ("training.validate_every=2", *aim.changes)
-    config = resolve(recipe(aim.dataset, {}, changes, base=base))
+    config = resolve(recipe(dataset, {}, ("training.validate_every=2", *changes), base=base))
     setup, spent = set_up(config, load_training(config)), 0.0
     for event in setup.events(nullcontext):
         if isinstance(event, Epoch):
             spent += event.seconds
-            if event.valid_mrr is not None and event.valid_mrr >= aim.mrr:
+            if event.valid_mrr is not None and event.valid_mrr >= mrr:
                 return spent
     return float("inf")

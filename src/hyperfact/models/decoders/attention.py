@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 import torch
 from pydantic import Field
@@ -19,6 +19,8 @@ from hyperfact.models.representations import rows_of
 
 class AttentionSettings(Section):
     """Options of decoders that are made of blocks of attention."""
+
+    thins_attention: ClassVar[bool] = True  # whether dropout is also on the weights of attention
 
     layers: int = Field(default=2, ge=1, description="encoder blocks, normalised after each sum")
     heads: int = Field(default=4, ge=1, description="attention heads; must divide d")
@@ -50,6 +52,7 @@ class Block(nn.Module):
         if dim % settings.heads:
             raise ConfigError(f"decoder.heads = {settings.heads} must divide training.dim = {dim}")
         self.heads, self.dropout, self.activation = settings.heads, settings.dropout, activation
+        self.thinning = settings.dropout if settings.thins_attention else 0.0
         self.qkv, self.out = linear(dim, 3 * dim, generator), linear(dim, dim, generator)
         self.inner = linear(dim, settings.feedforward, generator)
         self.outer = linear(settings.feedforward, dim, generator)
@@ -62,14 +65,14 @@ class Block(nn.Module):
         generator: torch.Generator | None,
         edges: Edges | None = None,
     ) -> Tensor:  # (tokens, dim)
-        """The next vectors of all tokens; dropout also thins the weights of attention."""
+        """The next vectors of all tokens; dropout may also thin the weights of attention."""
         none = x.new_zeros(0, x.shape[1] // self.heads)
         keys, values = (none, none) if edges is None else (edges.keys, edges.values)
         labels = [] if edges is None else [edges.labels(length) for _, length in packing.sizes]
         layout = Layout(packing.sizes, labels)
         noise = None
-        if generator is not None:
-            noise = dropout(x.new_ones(layout.weights(self.heads)), self.dropout, generator)
+        if generator is not None and self.thinning:
+            noise = dropout(x.new_ones(layout.weights(self.heads)), self.thinning, generator)
         qkv = self.qkv(x).to(x.dtype)
         mixed = ragged_attention(qkv, keys, values, layout=layout, heads=self.heads, noise=noise)
         return self._finish(x, mixed, generator)
@@ -102,7 +105,7 @@ class Block(nn.Module):
                 labels = edges.labels(group.shape[1])[column]  # (facts, length)
                 kinds = functional.one_hot(labels, 1 + len(edges.keys))[:, :, 1:].to(x.dtype)
                 scores = scores + (own @ edges.keys.T) @ kinds.transpose(1, 2)
-            weights = dropout(scores.to(x.dtype).softmax(dim=2), self.dropout, generator)
+            weights = dropout(scores.to(x.dtype).softmax(dim=2), self.thinning, generator)
             heads = torch.einsum("bhd,hed->bhe", weights @ group, w_v.view(-1, width, dim))
             heads = heads + weights.sum(dim=2, keepdim=True) * b_v.view(-1, width)
             if edges is not None and kinds is not None:

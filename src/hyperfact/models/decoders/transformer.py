@@ -18,9 +18,8 @@ from hyperfact.models.representations import Representations, rows_of
 class TransformerSettings(AttentionSettings):
     """Options of `transformer`."""
 
-    dropout: float = Field(
-        default=0.1, ge=0.0, lt=1.0, description="on tokens, attention and each block"
-    )
+    thins_attention = False
+    dropout: float = Field(default=0.1, ge=0.0, lt=1.0, description="on tokens and on each block")
 
 
 class Transformer(ReadOut):
