@@ -113,7 +113,7 @@ Two recipes were widened after test figures of the narrower ones were known: FB-
 that there should be one was decided beside the paper's figures, .870 and .569.
 
 Rows of "hyperfact" were changed likewise after test figures of their forerunners were known: JF17K
-from d = 400 (.597) over d = 512 (.608) to d = 640, on train and valid from d = 400 (.624) to d = 640,
+from d = 400 (.597) over d = 512 (.608) to d = 640, on train and valid from d = 400 (.624) to 640,
 WD50K from a product (.305 and .328) to a transformer. Forerunners are in the ledger. On train alone
 each was ahead on validation facts; on train and valid nothing can be chosen by.
 
