@@ -1,7 +1,7 @@
 """Encoders: from the transformed graph, or from facts, to vectors of entities and relations.
 
-Order: encoder, batch_norm, graph_view, anonymous, lookup, mediators, layers, relation_graph,
-compgcn, hearing, gmpnn, ingram, kegcn, rgcn, stare, vrgcn.
+Order: encoder, batch_norm, graph_view, merging, anonymous, lookup, mediators, layers,
+relation_graph, compgcn, hearing, gmpnn, ingram, kegcn, rgcn, stare, vrgcn.
 """
 
 from typing import TYPE_CHECKING, Any

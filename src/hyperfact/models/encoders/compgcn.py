@@ -1,7 +1,7 @@
 """CompGCN: messages compose a neighbour with a relation (ICLR 2020), the paper's encoder."""
 
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import cast
 
 import torch
@@ -17,6 +17,7 @@ from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.models.encoders.encoder import Encoder, glorot, table
 from hyperfact.models.encoders.graph_view import GraphView, Normaliser, Receivers, edges_of
 from hyperfact.models.encoders.layers import LayerSettings, MediatorSettings, NodeInput, Update
+from hyperfact.models.encoders.merging import Merged
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
 from hyperfact.models.representations import Representations
@@ -79,12 +80,22 @@ class CompGCN(Encoder):
             CompGCNLayer(dim, settings, generator) for _ in range(settings.layers)
         )
 
+    @cached_property
+    def merged(self) -> tuple[Merged, Merged] | None:
+        """What entities hear in either direction where mediators of a relation have one vector."""
+        kinds, edges = self.nodes.kinds, self.view.edges
+        if kinds is None or len(self.layers) > 1:
+            return None
+        rows = self.num_entities
+        return Merged.of(edges, kinds, rows=rows), Merged.of(edges.reversed, kinds, rows=rows)
+
     def encode(self, step: GraphPass) -> Representations:
         """Representations after the last layer, the only one that may leave coordinates out."""
         z: Tensor = self.relations  # (2 * types, dim)
         if step.shard is not None and len(self.layers) == 1:
             return self._encode_own(z, step)
-        h: Tensor = self.nodes.of(step.near)  # (nodes, dim)
+        merged = None if step.near is not None else self.merged
+        h = self.nodes.of(step.near, merged=merged is not None)  # (nodes, dim)
         inner = GraphPass(step.keep, step.generator)
         *earlier, last = cast("Iterable[CompGCNLayer]", self.layers)
         *hops, (wanted, weights) = self._hops(step, len(h))
@@ -126,6 +137,10 @@ class CompGCN(Encoder):
         weights = self.view.weights(step.keep)
         if step.near is not None:
             return [Receivers.near(hop) for hop in step.near.hops(torch.cat(weights))]
+        if self.merged is not None and step.shard is None:
+            direct, inverse = self.merged
+            receivers = Receivers(slice(0, self.num_entities), (direct.edges, inverse.edges))
+            return [(receivers, (direct.weights(weights[0]), inverse.weights(weights[1])))]
         everybody = self.view.receivers(slice(0, nodes))
         wanted = self.view.receivers(step.rows(self.num_entities))
         inner = [(everybody, weights)] * (len(self.layers) - 1)

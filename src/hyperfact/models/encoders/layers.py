@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Literal
 
+import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from hyperfact.graph.kg import KG
+from hyperfact.graph.ragged import Array
 from hyperfact.models.encoders.batch_norm import batch_norm
 from hyperfact.models.encoders.encoder import EncoderSettings, table
 from hyperfact.models.encoders.mediators import MediatorInput
@@ -62,8 +64,19 @@ class NodeInput(nn.Module):
 
     def forward(self) -> Tensor:  # (nodes, dim)
         """Entities, then mediators."""
+        return self._before(self.mediators())
+
+    @property
+    def kinds(self) -> Array | None:  # (nodes,)
+        """Entities, then primary relations of mediators that share all; None: all nodes differ."""
+        if self.mediators.own.shape[1] or not len(self.mediators.psi):
+            return None
+        psi = self.num_entities + self.mediators.psi.numpy()
+        return np.concatenate([np.arange(self.num_entities), psi])
+
+    def _before(self, mediators: Tensor) -> Tensor:  # (nodes, dim)
         entities = whole(self.shard, self.entities, self.num_entities)
-        return torch.cat([entities, self.mediators()], dim=0)
+        return torch.cat([entities, mediators]) if len(mediators) else entities
 
     def columns(self, columns: Tensor) -> Tensor:  # (nodes, columns)
         """Some coordinates, ascending, of every node."""
@@ -71,10 +84,10 @@ class NodeInput(nn.Module):
         entities = whole(self.shard, own, self.num_entities)
         return torch.cat([entities, self.mediators.columns(columns)], dim=0)
 
-    def of(self, near: Neighbourhood | None) -> Tensor:  # (nodes, dim)
-        """Those of a neighbourhood, or all."""
+    def of(self, near: Neighbourhood | None, *, merged: bool = False) -> Tensor:  # (nodes, dim)
+        """Those of a neighbourhood, or all, or one for each of `kinds`."""
         if near is None:
-            every: Tensor = self()
+            every: Tensor = self._before(self.mediators.common) if merged else self()
             return every
         ids = torch.from_numpy(near.nodes).to(self.entities.device)
         is_mediator = ids >= self.num_entities

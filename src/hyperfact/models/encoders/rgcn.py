@@ -1,6 +1,7 @@
 """R-GCN: a matrix for each relation (ESWC 2018), made affordable by bases or blocks."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.models.encoders.encoder import Encoder, glorot, table
 from hyperfact.models.encoders.graph_view import both_directions, shares
 from hyperfact.models.encoders.layers import MediatorSettings, NodeInput, Update
+from hyperfact.models.encoders.merging import Merged
 from hyperfact.models.graph_pass import GraphPass
 from hyperfact.models.model_card import Card
 from hyperfact.models.neighbourhood import Hop
@@ -76,9 +78,16 @@ class RGCN(Encoder):
             for _ in range(settings.layers)
         )
 
+    @cached_property
+    def merged(self) -> Merged | None:
+        """What entities hear where mediators of a relation have one vector."""
+        kinds = self.nodes.kinds if len(self.layers) == 1 else None
+        return None if kinds is None else Merged.of(self.edges, kinds, rows=self.num_entities)
+
     def encode(self, step: GraphPass) -> Representations:
         """Representations after the last layer."""
-        h = self.nodes.of(step.near)  # (nodes, dim)
+        merged = None if step.near is not None else self.merged
+        h = self.nodes.of(step.near, merged=merged is not None)  # (nodes, dim)
         inner = GraphPass(step.keep, step.generator)
         for layer, hop in zip(self.layers, self._hops(step, len(h)), strict=True):
             h = layer(h, edges=hop.edges, weights=hop.weights, rows=hop.rows, step=inner)
@@ -89,6 +98,8 @@ class RGCN(Encoder):
         weights = self._weights if step.keep is None else self._count(step.keep.repeat(2))
         if step.near is not None:
             return step.near.hops(weights)
+        if self.merged is not None:
+            return [Hop(self.merged.edges, self.merged.weights(weights), self.num_entities)]
         rows = [nodes] * (len(self.layers) - 1) + [self.num_entities]
         return [Hop(self.edges, weights, count) for count in rows]
 

@@ -79,7 +79,7 @@ def naive_layer(
 
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 @pytest.mark.parametrize("normaliser", ["symmetric", "mean", "published"])
-@pytest.mark.parametrize(("layers", "alpha"), [(1, 0.8), (2, 0.0), (2, 0.5), (3, 1.0)])
+@pytest.mark.parametrize(("layers", "alpha"), [(1, 0.8), (1, 1.0), (2, 0.0), (2, 0.5), (3, 1.0)])
 def test_layers_are_their_formula(
     composition: str, normaliser: str, layers: int, alpha: float
 ) -> None:

@@ -36,9 +36,11 @@ def naive(encoder: RGCN, normaliser: str) -> Tensor:
 
 @pytest.mark.parametrize("decomposition", ["basis", "block", "full"])
 @pytest.mark.parametrize("normaliser", ["relation", "global"])
-def test_a_layer_is_its_formula(decomposition: str, normaliser: str) -> None:
+@pytest.mark.parametrize("alpha", [0.8, 1.0])
+def test_a_layer_is_its_formula(decomposition: str, normaliser: str, alpha: float) -> None:
     options = {
         "name": "rgcn",
+        "alpha": alpha,
         "decomposition": decomposition,
         "normaliser": normaliser,
         "residual": False,
