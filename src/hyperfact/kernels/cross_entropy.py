@@ -67,9 +67,9 @@ def scores_cross_entropy(
     options: SoftmaxOptions,
 ) -> Tensor:  # ()
     """The same sum where the scores exist already, of all candidates or of a part of them."""
-    if options.part is None:
+    if options.part is None and not has_kernels(scores):
         return reference.softmax_loss(scores, targets, options).sum()
-    return apply(_DividedScores, scores, targets, options)
+    return apply(_OfScores, scores, targets, options)
 
 
 def has_fast_bfloat16() -> bool:
@@ -131,11 +131,12 @@ def _room_for(tensor: Tensor) -> Tensor:
     return empty_aligned(tensor, *tensor.shape) if on_cpu else torch.empty_like(tensor)
 
 
-class _DividedScores(torch.autograd.Function):
+class _OfScores(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, targets: Targets, options: SoftmaxOptions) -> Tensor:
         slope = scores.detach().clone(memory_format=torch.contiguous_format)
-        losses = divided_softmax_loss_(slope, targets, options=options)
+        judge = softmax_loss_ if options.part is None else divided_softmax_loss_
+        losses = judge(slope, targets, options=options)
         ctx.save_for_backward(slope)
         return losses.sum()
 

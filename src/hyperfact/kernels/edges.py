@@ -142,7 +142,7 @@ class EdgeIndex:
         The graph alone decides them, so that a sum has the same bits on any number of threads.
         """
         share = len(self) // max(1, 8 * self.num_relations)  # so that the sums cost little
-        parts = 1 if len(self) < 4096 else min(_MAX_PARTS, max(4, share))
+        parts = 1 if len(self) < 4096 else min(_MAX_PARTS, max(2, share))
         return ragged_bounds(self.by_source.offsets, pieces=parts)
 
     def degrees(self, keep: Tensor | None = None) -> tuple[Tensor, Tensor]:

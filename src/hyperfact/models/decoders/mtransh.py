@@ -1,11 +1,12 @@
 """m-TransH: a weighted sum of projected entities and a translation must vanish (IJCAI 2016)."""
 
 import math
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from hyperfact.config import Section
@@ -30,6 +31,20 @@ class MTransHSettings(Section):
     dropout: float = Field(
         default=0.1, ge=0.0, lt=1.0, description="on the vectors of the known part"
     )
+
+
+class _AddSquares(torch.autograd.Function):
+    """x + y², with one product for the gradient where autograd takes two and their sum."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor) -> Tensor:
+        ctx.save_for_backward(y)
+        return torch.addcmul(x, y, y)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor]:
+        return slope, (slope * ctx.saved_tensors[0]).mul_(2)
 
 
 class Known(NamedTuple):
@@ -99,15 +114,20 @@ class MTransH(Decoder):
         candidates: slice = ALL,
         generator: torch.Generator | None = None,
     ) -> Tensor:  # (batch, candidates)
-        """D² = ||u||² + 2 c (P u) · e + c² (||e||² - (nu · e)²): two matrix products."""
+        """D² = ||u||² + 2 c (P u) · e + c² (||e||² - (nu · e)²): two matrix products.
+
+        All but the last term is linear in e, ||e||² and 1.
+        """
         u, normal, c = self._known(facts, slots, z, generator)
         table = z.entities[candidates] / self._unit
         flat = u - (u * normal).sum(dim=1, keepdim=True) * normal
-        c = c[:, None]
-        along = even_products(normal, table)  # (batch, candidates)
-        lengths = table.square().sum(dim=1)
-        squared = c.square() * (lengths - along.square()) + 2 * c * even_products(flat, table)
-        return -self.log_temperature.exp() * (squared + u.square().sum(dim=1, keepdim=True))
+        tau, c = self.log_temperature.exp(), c[:, None]
+        lengths = table.square().sum(dim=1, keepdim=True)
+        columns = torch.cat([table, lengths, torch.ones_like(lengths)], dim=1)
+        rest = torch.cat([2 * c * flat, c.square(), u.square().sum(dim=1, keepdim=True)], dim=1)
+        along = even_products(tau.sqrt() * c * normal, table)  # (batch, candidates)
+        scores: Tensor = _AddSquares.apply(even_products(-tau * rest, columns), along)  # type: ignore[no-untyped-call]
+        return scores
 
     @property
     def _unit(self) -> float:

@@ -85,13 +85,14 @@ class RGCN(Encoder):
         return None if kinds is None else Merged.of(self.edges, kinds, rows=self.num_entities)
 
     def encode(self, step: GraphPass) -> Representations:
-        """Representations after the last layer."""
+        """Representations after the last layer, the only one that may leave coordinates out."""
         merged = None if step.near is not None else self.merged
         h = self.nodes.of(step.near, merged=merged is not None)  # (nodes, dim)
         inner = GraphPass(step.keep, step.generator)
-        for layer, hop in zip(self.layers, self._hops(step, len(h)), strict=True):
-            h = layer(h, edges=hop.edges, weights=hop.weights, rows=hop.rows, step=inner)
-        return Representations(step.columns(h), step.columns(self.relations))
+        passes = [inner] * (len(self.layers) - 1) + [step]
+        for layer, hop, here in zip(self.layers, self._hops(step, len(h)), passes, strict=True):
+            h = layer(h, edges=hop.edges, weights=hop.weights, rows=hop.rows, step=here)
+        return Representations(h, step.columns(self.relations))
 
     def _hops(self, step: GraphPass, nodes: int) -> list[Hop]:
         """What each layer reads."""
@@ -146,16 +147,17 @@ class RGCNLayer(nn.Module):
         weights: Tensor,
         rows: int,
         step: GraphPass,
-    ) -> Tensor:  # (rows, dim)
+    ) -> Tensor:  # (rows, kept)
         """New vectors of the first `rows` nodes."""
         if self.coefficients is not None:
             sums = aggregate_weighted(
                 h, self.coefficients, edges=edges, weights=weights, rows=rows
             )  # (rows, bases, dim)
-            messages = sums.flatten(1) @ self.matrices
+            messages = sums.flatten(1) @ step.columns(self.matrices)
         else:
-            messages = block_aggregate(h, self.matrices, edges=edges, weights=weights, rows=rows)
-        messages = step.dropout(messages, self.dropout) + h[:rows] @ self.w_self
+            every = block_aggregate(h, self.matrices, edges=edges, weights=weights, rows=rows)
+            messages = step.columns(every)
+        messages = step.dropout(messages, self.dropout) + h[:rows] @ step.columns(self.w_self)
         updated: Tensor = self.update(messages, h[:rows], step)
         return updated
 
