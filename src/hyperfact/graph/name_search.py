@@ -15,6 +15,7 @@ _BREAK = "\n"  # around each folded name; no folded name holds it
 _BEST = 50  # names that are alike, at most
 _LONGEST = 256  # characters of a name that are compared
 _HITS = 100_000  # places of a text that are looked at
+_TELLING = 4  # characters at least of words that tell which name is meant
 
 Ids = NDArray[np.int64]
 
@@ -55,9 +56,23 @@ class NameIndex:
         return list(found)[:limit]
 
     def nearest(self, text: str, cutoff: float = 0.6) -> int | None:
-        """The id of the name that was most likely meant, if any is near."""
+        """The id of the name that was most likely meant, if any is near.
+
+        Words that begin a name, or stand in it, are closer than any that only look alike: who asks
+        for "Ken Griffey" means one of those of that name, not "Ben Grieve".
+        """
+        folded = fold(text).strip()
+        if len(folded) >= _TELLING and (ids := self._holding(folded)):
+            return min(ids, key=lambda i: (len(self._names[i]), i))
         ratio, best = next(iter(self.alike(text)), (0.0, -1))
         return best if ratio >= cutoff else None
+
+    def _holding(self, words: str) -> list[int]:
+        """Names that begin with these whole words, else those that hold them."""
+        for ids in self._groups(words):
+            if whole := [i for i in ids.tolist() if _holds_words(self._names[i], words)]:
+                return whole
+        return []
 
     def alike(self, text: str, least: float = 0.5) -> list[tuple[float, int]]:
         """Names like this one with their likeness from 0 to 1, best first."""
@@ -96,6 +111,17 @@ class NameIndex:
     def _owners_at(self, places: Sequence[int]) -> Ids:
         """The names at these places of the text."""
         return np.unique(np.searchsorted(self._ends, np.array(places, dtype=np.int64), "right"))
+
+
+def _holds_words(name: str, words: str) -> bool:
+    """Whether a name holds these words, none of them cut."""
+    place = name.find(words)
+    while place >= 0:
+        before, after = name[place - 1 : place], name[place + len(words) :][:1]
+        if not before.isalnum() and not after.isalnum():
+            return True
+        place = name.find(words, place + 1)
+    return False
 
 
 def fold(name: str) -> str:

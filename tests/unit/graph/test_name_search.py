@@ -50,6 +50,24 @@ def test_a_misspelt_name_is_found_as_well_as_difflib_finds_it() -> None:
         assert likeness(known[found], wrong) >= likeness(best, wrong) - 1e-9
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("Ken Griffey", "Ken Griffey (born 1969)"),  # the words, not what looks alike
+        ("griffey", "Ken Griffey (born 1969)"),
+        ("ben grieve", "Ben Grieve"),
+        ("Ben Griev", "Ben Grieve"),  # no whole word: by likeness
+        ("Milwaukee Brave", "Milwaukee Braves"),
+        ("Milwaukee", "Milwaukee Braves"),  # the shortest
+        ("Ken", None),  # too little to tell
+    ],
+)
+def test_words_of_a_name_tell_more_than_letters(typed: str, meant: str | None) -> None:
+    known = ["Ben Grieve", "Ken Griffey (born 1969)", "Milwaukee Brewers", "Milwaukee Braves"]
+    found = NameIndex(known).nearest(typed)
+    assert (None if found is None else known[found]) == meant
+
+
 def test_prefixes_come_before_words_and_likeness() -> None:
     known = ["New York", "York", "yorkshire", "Old Yorker", "Yrok", "Paris", "New-York", "Stork"]
     found = [known[i] for i in NameIndex(known).search("york", 9, weights=[5, 1, 3, 9, 1, 1, 7, 0])]
