@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _OURS, _PAPER = "#1b6ca8", "#c9c9c9"
 _WIDTH = 6.0  # inches of one panel
+_BESIDE = 2  # panels in a row
 
 
 def _style() -> AbstractContextManager[object]:
@@ -38,17 +39,21 @@ def _svg(figure: "Figure") -> bytes:
     return out.getvalue()
 
 
-def _panels(count: int, height: float, columns: int = 0) -> tuple["Figure", list[Any]]:
-    """Panels in one row, or in rows of so many columns; places that remain stay empty."""
+def _panels(heights: Sequence[float]) -> tuple["Figure", list[Any]]:
+    """Panels of these heights in inches, two side by side, so that a page can show them.
+
+    Those of a row are as high as the higher of them; a place that remains stays empty.
+    """
     from matplotlib.figure import Figure
 
-    columns = columns or count
-    rows = -(-count // columns)
-    figure = Figure(figsize=(_WIDTH * columns, height * rows), layout="constrained")
-    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for empty in axes[count:]:
+    columns = min(len(heights), _BESIDE)
+    rows = [max(heights[i : i + columns]) for i in range(0, len(heights), columns)]
+    figure = Figure(figsize=(_WIDTH * columns, sum(rows)), layout="constrained")
+    grid = figure.subplots(len(rows), columns, squeeze=False, height_ratios=rows)
+    axes = list(grid.flat)
+    for empty in axes[len(heights) :]:
         empty.set_axis_off()
-    return figure, axes[:count]
+    return figure, axes[: len(heights)]
 
 
 def _heading(title: str, dataset: str, lines: Sequence[dict[str, Any]]) -> str:
@@ -65,9 +70,10 @@ def bars(lines: Sequence[dict[str, Any]], title: str) -> bytes:
     with _style():
         from matplotlib.patches import Patch
 
-        most = max(sum(line["dataset"] == d for line in lines) for d in datasets)
-        figure, panels = _panels(len(datasets), 0.8 + 0.36 * most)
-        for axes, dataset in zip(panels, datasets, strict=True):
+        counts = [sum(line["dataset"] == d for line in lines) for d in datasets]
+        figure, panels = _panels([0.8 + 0.36 * count for count in counts])
+        for number, (axes, dataset) in enumerate(zip(panels, datasets, strict=True)):
+            most = max(counts[number - number % _BESIDE :][:_BESIDE])  # of its row
             rows = [line for line in lines if line["dataset"] == dataset][::-1]
             for place, line in enumerate(rows):
                 ours = place + shift, line.get("mrr"), line.get("mrr spread"), _OURS
@@ -97,7 +103,7 @@ def sizes(lines: Sequence[dict[str, Any]], title: str) -> bytes:
     """Edges of each transformation, counted and bounded, a panel for each dataset."""
     datasets = list(dict.fromkeys(line["dataset"] for line in lines))
     with _style():
-        figure, panels = _panels(len(datasets), 2.8)
+        figure, panels = _panels([2.8] * len(datasets))
         for axes, dataset in zip(panels, datasets, strict=True):
             rows = [
                 line for line in lines if (line["dataset"], line["measure"]) == (dataset, "edges")
@@ -120,7 +126,7 @@ def sharing(lines: Sequence[dict[str, Any]], title: str) -> bytes:
     """MRR of test and validation and parameters over alpha, a panel for each dataset."""
     datasets = list(dict.fromkeys(line["dataset"] for line in lines))
     with _style():
-        figure, panels = _panels(len(datasets), 3.2)
+        figure, panels = _panels([3.2] * len(datasets))
         for axes, dataset in zip(panels, datasets, strict=True):
             rows = [line for line in lines if line["dataset"] == dataset]
             alpha = [float(line["row"]) for line in rows]
@@ -148,7 +154,7 @@ def curves(outcomes: Sequence[Outcome], title: str) -> bytes:
     datasets = list(dict.fromkeys(o.dataset for o in outcomes))
     rows = list(dict.fromkeys(o.row for o in outcomes))
     with _style():
-        figure, panels = _panels(len(datasets), 3.2)
+        figure, panels = _panels([3.2] * len(datasets))
         for axes, dataset in zip(panels, datasets, strict=True):
             for outcome in outcomes:
                 if outcome.dataset != dataset or not outcome.curve:
@@ -177,7 +183,7 @@ def clouds(panels: Sequence[tuple[str, Any, Sequence[str]]], title: str) -> byte
         title: Above all.
     """
     with _style():
-        figure, axes_of = _panels(len(panels), 4.2, columns=2)
+        figure, axes_of = _panels([4.2] * len(panels))
         for place, (axes, (heading, points, labels)) in enumerate(
             zip(axes_of, panels, strict=True)
         ):
