@@ -1,6 +1,7 @@
 """The documentation is true: what it names exists, what is made from the code is current."""
 
 import csv
+import json
 import re
 import shlex
 import sys
@@ -18,6 +19,7 @@ from tests.test_architecture import LEVELS
 from tools import results_page
 from tools.orders import order
 from tools.reference import DOCS, FACT, GENERATED, commands
+from tools.together import together
 
 PAGES = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
@@ -64,6 +66,33 @@ def test_an_order_is_told_with_its_figures() -> None:
     assert "(the paper has a before b)" in text
     assert "is confirmed" in order(lines[1:])
     assert not order(lines[2:])
+
+
+def test_an_order_is_that_of_rows_with_one_budget() -> None:
+    rows = (("a", ".9", ".5", "full"), ("b", ".8", ".7", "quick"), ("c", ".7", ".4", "full"))
+    names = ("row", "mrr paper", "mrr", "budget")
+    lines = [dict(zip(names, row, strict=True)) for row in rows]
+    text = order(lines)
+    assert "is confirmed" in text
+    assert "Here: a 0.500, c 0.400." in text
+    assert "1 rows of other budgets are left out" in text
+    assert not order(lines[:2])
+
+
+def test_an_ensemble_is_a_row_of_its_own(tmp_path: Path) -> None:
+    assert not together(tmp_path)
+    members = [
+        {"run": f"results/main/runs/toy-{row}-0", "weight": 0.5, "test_mrr": mrr}
+        for row, mrr in (("HypE", 0.4), ("GRAN", 0.6))
+    ]
+    test = {"mrr": 0.7, "hits@1": 0.6, "hits@10": 0.9, "leak_free": {"mrr": 0.3}}
+    told = {"dataset": "toy", "members": members, "test": test, "valid": {"mrr": 0.65}}
+    (tmp_path / "toy.json").write_text(json.dumps(told), encoding="utf-8")
+    row = together(tmp_path).splitlines()[-1]
+    assert row == (
+        "| toy | `main: HypE`, `main: GRAN` | 0.50, 0.50 | 0.600 | **0.700** | 0.600 | 0.900 "
+        "| 0.300 | 0.650 |"
+    )
 
 
 # -- commands ------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Whether the rows of a study come in the order that the paper has them in."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
@@ -9,9 +10,16 @@ Line = Mapping[str, str]  # of a study's table
 
 
 def order(lines: Sequence[Line]) -> str:
-    """Both orders with their figures, and how many pairs agree; nothing without published ones."""
-    known = [line for line in lines if line.get("mrr paper") and line.get("mrr")]
-    if len(known) < 2:
+    """Both orders with their figures, and how many pairs agree; nothing without published ones.
+
+    Only rows of one budget are compared, that of most of them.
+    """
+    published = [line for line in lines if line.get("mrr paper") and line.get("mrr")]
+    if len(published) < 2:
+        return ""
+    [(usual, count)] = Counter(line.get("budget") for line in published).most_common(1)
+    known = [line for line in published if line.get("budget") == usual]
+    if count < 2:
         return ""
     agree: list[tuple[Line, Line]] = []
     reversed_: list[tuple[Line, Line]] = []
@@ -26,8 +34,13 @@ def order(lines: Sequence[Line]) -> str:
         f"The paper's order {verdict}. Paper: {_told(known, 'mrr paper')}. Here: "
         f"{_told(known, 'mrr')}. Of {len(agree) + len(reversed_) + len(near)} pairs {len(agree)} "
         f"have the paper's order, {len(near)} differ by at most {SAME} here, {len(reversed_)} have "
-        f"the other order{f' (the paper has {pairs})' if pairs else ''}.\n"
+        f"the other order{f' (the paper has {pairs})' if pairs else ''}."
+        f"{_left_out(len(published) - len(known))}\n"
     )
+
+
+def _left_out(count: int) -> str:
+    return f" {count} rows of other budgets are left out." if count else ""
 
 
 def _paper(line: Line) -> float:

@@ -20,6 +20,7 @@ from hyperfact.runs.studies.study import Trainings
 from tools.ahead import ahead, on_the_way
 from tools.differences import LARGE, REASONS
 from tools.orders import order
+from tools.together import together
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE, PICTURES = ROOT / "results", ROOT / "docs" / "results.md", ROOT / "docs" / "results"
@@ -140,8 +141,9 @@ def tables() -> list[Path]:
 
 def page() -> str:
     """All of it, from what is stored."""
-    parts = [HEAD, ahead(cells_of(RESULTS / "main")), looks(), *map(section, tables())]
-    return "\n".join(parts)
+    best = ahead(cells_of(RESULTS / "main"))
+    parts = [HEAD, best, together(RESULTS / "ensembles"), looks(), *map(section, tables())]
+    return "\n".join(part for part in parts if part)
 
 
 def looks() -> str:
