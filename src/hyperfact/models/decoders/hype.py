@@ -76,7 +76,7 @@ class HypE(Decoder):
         """The product with the answer, filtered by the role that is asked for."""
         mix = self._mix(facts, z)
         answers = rows_of(z.entities, facts.answers(slots)) / self._unit  # (batch, dim)
-        filtered = self._filter(answers[:, None], _asked(mix, slots)[:, None])[:, 0]
+        filtered = self._filter(answers, _asked(mix, slots))
         return (self._query(facts, slots, z, mix, generator) * filtered).sum(dim=1)
 
     def linear_form(
@@ -107,14 +107,18 @@ class HypE(Decoder):
         mix: Tensor,
         generator: torch.Generator | None,
     ) -> Tensor:  # (batch, dim)
-        """The product of what is known, each entity filtered by its role."""
+        """The product of what is known, each entity filtered by its role, no other slot."""
         p = self.settings.dropout
         unit, constant = units(self, normalise=self.settings.normalise)
         raw = dropout(z.vectors(facts, slots) / unit, p, generator)  # (batch, slots, dim)
-        known = facts.known(slots)[:, :, None]
+        known = facts.known(slots)  # (batch, slots)
+        rows = known.flatten().nonzero()[:, 0]  # (tokens,)
+        tokens, mixes = (rows_of(t.flatten(0, 1), rows) for t in (raw, mix))
+        filtered = self._filter(tokens, mixes)
+        factors = torch.ones_like(raw).masked_scatter(known[:, :, None], filtered)
         relation = dropout(pool(facts, z, self.settings.pooling), p, generator)
-        factors = product(torch.where(known, self._filter(raw, mix), 1.0))
-        return dropout(factors * relation / constant, self.settings.query_dropout, generator)
+        query = product(factors) * relation / constant
+        return dropout(query, self.settings.query_dropout, generator)
 
     def _mix(self, facts: FactBatch, z: Representations) -> Tensor:  # (batch, slots, channels)
         """The mix k of each slot by its role; padded slots get what the mask removes later."""
@@ -122,12 +126,11 @@ class HypE(Decoder):
         ends = self.mixes[:2].expand(len(facts), 2, -1)
         return torch.cat([ends, values], dim=1)
 
-    def _filter(self, raw: Tensor, mix: Tensor) -> Tensor:  # (batch, slots, dim)
+    def _filter(self, raw: Tensor, mix: Tensor) -> Tensor:  # (tokens, dim)
         """f_p of each entity: all C filters, then the mix of the role."""
-        batch, slots, dim = raw.shape
         stacked = self.filters.transpose(0, 1).flatten(1)  # (dim, channels * dim)
-        outputs = (raw.flatten(0, 1) @ stacked).view(batch, slots, -1, dim)
-        return (mix[:, :, :, None] * outputs).sum(dim=2) + self.bias
+        outputs = (raw @ stacked).view(len(raw), -1, raw.shape[1])
+        return (mix[:, :, None] * outputs).sum(dim=1) + self.bias
 
 
 def _asked(mix: Tensor, slots: Tensor) -> Tensor:  # (batch, channels)
