@@ -45,15 +45,15 @@ def story(setup: Setup) -> tuple[list[float], torch.Tensor]:
 def check(encoder: str, decoder: dict[str, object], **sections: dict[str, object]) -> None:
     """The story on the second device is that on the CPU."""
     torch.set_num_threads(1)
-    training = {"dim": 8, "precision": "float32", "batch_size": 16}
+    training = {"dim": 8, "precision": "float64", "batch_size": 16}
     config = config_of(encoder={"name": encoder}, decoder=decoder, training=training, **sections)
     numbers, scores = story(set_up(config, SPLITS))
     with pytest.MonkeyPatch.context() as patch, SecondDevice() as device:
         patch.setattr(building, "device_of", lambda *_, **__: META)
         found, elsewhere = story(set_up(config, SPLITS))
         assert elsewhere.is_meta
-    assert found == pytest.approx(numbers, rel=1e-4)
-    torch.testing.assert_close(device.numbers(elsewhere), scores, rtol=1e-3, atol=1e-4)
+    assert found == pytest.approx(numbers, rel=1e-7)
+    torch.testing.assert_close(device.numbers(elsewhere), scores, rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.parametrize(

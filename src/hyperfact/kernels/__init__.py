@@ -9,7 +9,7 @@ ragged_attention, rivals.
 
 from hyperfact.kernels.affinity import column_affinity
 from hyperfact.kernels.attention_tables import AttentionTables
-from hyperfact.kernels.basis import aggregate_weighted
+from hyperfact.kernels.basis import aggregate_mixed, aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate
 from hyperfact.kernels.box_distance import (
     Boxes,
@@ -46,6 +46,7 @@ __all__ = [
     "Targets",
     "Units",
     "aggregate_members",
+    "aggregate_mixed",
     "aggregate_weighted",
     "all_box_distances",
     "all_complex_distances",

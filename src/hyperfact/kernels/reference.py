@@ -43,6 +43,16 @@ def aggregate_weighted(
     return x.new_zeros(edges.num_targets, *messages.shape[1:]).index_add(0, target, messages)[:rows]
 
 
+def aggregate_mixed(
+    x: Tensor, coefficients: Tensor, *, edges: EdgeIndex, weights: Tensor, rows: int
+) -> Tensor:  # (rows, dim)
+    """See `basis.aggregate_mixed`."""
+    source, relation, target = edges.columns(x.device)
+    scales = weights[:, None] * coefficients.index_select(0, relation)  # (edges, bases)
+    messages = torch.einsum("eb,ebd->ed", scales, x.index_select(0, source))  # (edges, dim)
+    return x.new_zeros(edges.num_targets, x.shape[2]).index_add(0, target, messages)[:rows]
+
+
 def block_aggregate(
     x: Tensor, matrices: Tensor, *, edges: EdgeIndex, weights: Tensor, rows: int
 ) -> Tensor:  # (rows, blocks * size_out)

@@ -3,8 +3,9 @@ import torch
 from torch import Tensor
 from torch.autograd import gradcheck
 
+from hyperfact import kernels
 from hyperfact.errors import DataError
-from hyperfact.kernels import EdgeIndex, aggregate_weighted, reference
+from hyperfact.kernels import EdgeIndex, aggregate_mixed, aggregate_weighted, reference
 
 from .graphs import GRAPHS, draw, graph, leaf, random_graph, some_weights
 
@@ -29,33 +30,53 @@ def test_kernel_and_reference_agree_with_naive_loops(name: str, bases: int) -> N
     torch.testing.assert_close(plain, expected, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("bases", [1, 3])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_mixing_is_the_same_with_a_vector_for_each_basis(name: str, bases: int) -> None:
+    edges = graph(name)
+    weights, rows = some_weights(edges), edges.num_nodes
+    x, a = draw(rows, bases, 5), draw(edges.num_relations, bases)
+    expected = sum(naive(x[:, b], a[:, b : b + 1], edges, weights)[:, 0] for b in range(bases))
+    found = aggregate_mixed(x, a, edges=edges, weights=weights)
+    plain = reference.aggregate_mixed(x, a, edges=edges, weights=weights, rows=rows)
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(plain, expected, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 def test_gradients(name: str) -> None:
     edges = graph(name)
     weights = some_weights(edges)
     for rows in (edges.num_nodes, edges.num_nodes - 1):
-        assert gradcheck(
-            lambda x, a, rows=rows: aggregate_weighted(
-                x, a, edges=edges, weights=weights, rows=rows
-            ),
-            (leaf(edges.num_nodes, 3), leaf(edges.num_relations, 2, seed=1)),
-            eps=1e-6,
-            atol=1e-5,
-            rtol=1e-3,
-        )
+        for function, shape in ((aggregate_weighted, (3,)), (aggregate_mixed, (2, 3))):
+            assert gradcheck(
+                lambda x, a, rows=rows, function=function: function(
+                    x, a, edges=edges, weights=weights, rows=rows
+                ),
+                (leaf(edges.num_nodes, *shape), leaf(edges.num_relations, 2, seed=1)),
+                eps=1e-6,
+                atol=1e-5,
+                rtol=1e-3,
+            )
 
 
-def test_large_gradients_agree_with_the_reference_on_any_number_of_threads() -> None:
+@pytest.mark.parametrize(
+    ("name", "sent", "received"),
+    [("aggregate_weighted", (20,), (3, 20)), ("aggregate_mixed", (3, 20), (20,))],
+)
+def test_large_gradients_agree_with_the_reference_on_any_number_of_threads(
+    name: str, sent: tuple[int, ...], received: tuple[int, ...]
+) -> None:
     edges = random_graph(300, 7, 6000)
-    weights, upstream = some_weights(edges), draw(200, 3, 20, seed=2)
-    x, a = leaf(300, 20), leaf(7, 3, seed=1)
-    y = reference.aggregate_weighted(x, a, edges=edges, weights=weights, rows=200)
+    weights, upstream = some_weights(edges), draw(200, *received, seed=2)
+    x, a = leaf(300, *sent), leaf(7, 3, seed=1)
+    y = getattr(reference, name)(x, a, edges=edges, weights=weights, rows=200)
     expected = [y, *torch.autograd.grad(y, (x, a), upstream)]
     before, results = torch.get_num_threads(), []
     try:
         for threads in (1, 2, 3):
             torch.set_num_threads(threads)
-            y = aggregate_weighted(x, a, edges=edges, weights=weights, rows=200)
+            y = getattr(kernels, name)(x, a, edges=edges, weights=weights, rows=200)
             results.append([y, *torch.autograd.grad(y, (x, a), upstream)])
     finally:
         torch.set_num_threads(before)

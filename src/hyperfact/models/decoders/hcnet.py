@@ -204,7 +204,7 @@ def _linear(
 
 def _roles(facts: FactBatch) -> Tensor:  # (batch, slots)
     """Subject, object, 2 + attribute."""
-    first = facts.relations.new_tensor([0, 1]).expand(len(facts), 2)
+    first = torch.arange(2, device=facts.relations.device).expand(len(facts), 2)
     return torch.cat([first, 2 + facts.relations[:, 1:]], dim=1)
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from hyperfact.errors import ConfigError
 from hyperfact.graph.kg import KG
-from hyperfact.kernels.basis import aggregate_weighted
+from hyperfact.kernels.basis import aggregate_mixed, aggregate_weighted
 from hyperfact.kernels.blocks import block_aggregate
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.models.encoders.encoder import Encoder, glorot, table
@@ -150,16 +150,33 @@ class RGCNLayer(nn.Module):
     ) -> Tensor:  # (rows, kept)
         """New vectors of the first `rows` nodes."""
         if self.coefficients is not None:
-            sums = aggregate_weighted(
-                h, self.coefficients, edges=edges, weights=weights, rows=rows
-            )  # (rows, bases, dim)
-            messages = sums.flatten(1) @ step.columns(self.matrices)
+            bases, hop = step.columns(self.matrices), Hop(edges, weights, rows)
+            messages = _by_bases(h, self.coefficients, bases, hop)
         else:
             every = block_aggregate(h, self.matrices, edges=edges, weights=weights, rows=rows)
             messages = step.columns(every)
         messages = step.dropout(messages, self.dropout) + h[:rows] @ step.columns(self.w_self)
         updated: Tensor = self.update(messages, h[:rows], step)
         return updated
+
+
+def _by_bases(
+    h: Tensor,  # (nodes, dim)
+    coefficients: Tensor,  # (relations, bases)
+    bases: Tensor,  # (bases * dim, kept)
+    hop: Hop,
+) -> Tensor:  # (rows, kept)
+    """What nodes hear: the vectors of senders are multiplied, or the sums of receivers."""
+    edges, weights, rows = hop.edges, hop.weights, hop.rows
+    dim, kept = h.shape[1], bases.shape[1]
+    if len(h) * kept > rows * dim:
+        sums = aggregate_weighted(
+            h, coefficients, edges=edges, weights=weights, rows=rows
+        )  # (rows, bases, dim)
+        return sums.flatten(1) @ bases
+    side_by_side = bases.view(-1, dim, kept).transpose(0, 1).flatten(1)
+    sent = (h @ side_by_side).to(h.dtype).view(len(h), -1, kept)  # (nodes, bases, kept)
+    return aggregate_mixed(sent, coefficients, edges=edges, weights=weights, rows=rows)
 
 
 def _occurring(graph: KG) -> EdgeIndex:
