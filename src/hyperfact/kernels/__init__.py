@@ -1,9 +1,9 @@
 """Fused CPU kernels of graph encoders, losses and ranking, each with a plain PyTorch reference.
 
 Order: exponential, jit, affinity, attention_tables, ragged_checks, threads, buffers, compositions,
-edges, member_index, neighbours, dispatch, matrices, sparse_rows, softmax, divided_softmax,
-reference, added_scores, pairs, box_distance, complex_distance, unit_scores, window_sums,
-edge_attention, basis, blocks, compose, listening, members, cross_entropy, dropout,
+edges, member_index, neighbours, dispatch, matrices, sparse_rows, softmax, log_masses,
+divided_softmax, reference, added_scores, pairs, box_distance, complex_distance, unit_scores,
+window_sums, edge_attention, basis, blocks, compose, listening, members, cross_entropy, dropout,
 ragged_attention, rivals.
 """
 
@@ -25,6 +25,7 @@ from hyperfact.kernels.dropout import dropout
 from hyperfact.kernels.edge_attention import attend
 from hyperfact.kernels.edges import EdgeIndex
 from hyperfact.kernels.listening import hear_others
+from hyperfact.kernels.log_masses import log_masses
 from hyperfact.kernels.member_index import MemberIndex, Members
 from hyperfact.kernels.members import aggregate_members
 from hyperfact.kernels.ragged_attention import ragged_attention
@@ -63,6 +64,7 @@ __all__ = [
     "expanded_box_distance",
     "has_fast_bfloat16",
     "hear_others",
+    "log_masses",
     "ragged_attention",
     "softmax_cross_entropy",
     "softmax_loss_",

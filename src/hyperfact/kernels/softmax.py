@@ -186,9 +186,9 @@ def _row(s: Array, i: int, task: _Task, query: int) -> float:
     if task.mask:
         for answer in answers:
             s[i, answer] = -np.inf  # out of the maximum and of the denominator
-    top = _row_max(s, i)
+    top = row_max(s, i)
     alone = task.mask and top == -np.inf  # every entity is an answer
-    mass = 0.0 if alone else float(_exponentiate(s, i, top))
+    mass = 0.0 if alone else float(exponentiate(s, i, top))
     row = _Row(i, answers, held, task.weights[query], total, 0.0 if alone else float(top), mass)
     return _finish_masked(s, row, task) if task.mask else _finish(s, row, task)
 
@@ -237,7 +237,8 @@ def _surprise(gap: float, mass: float) -> float:
 
 
 @comparing_part
-def _row_max(s: Array, i: int) -> float:
+def row_max(s: Array, i: int) -> float:
+    """The largest number of a row."""
     top: float = s[i, 0]
     for j in range(s.shape[1]):
         top = max(top, s[i, j])
@@ -253,7 +254,8 @@ def _row_sum(s: Array, i: int) -> float:
 
 
 @reducing_part
-def _exponentiate(s: Array, i: int, top: float) -> float:
+def exponentiate(s: Array, i: int, top: float) -> float:
+    """Overwrite a row by exp(s - top) and return the sum."""
     mass: float = s.dtype.type(0)
     for j in range(s.shape[1]):
         value = exp_nonpositive(s[i, j] - top)

@@ -7,6 +7,7 @@ from torch import Tensor
 from hyperfact.config import ObjectiveConfig
 from hyperfact.graph.hkg import HKG
 from hyperfact.graph.ragged import Array, offsets_of, places_of
+from hyperfact.kernels.log_masses import log_masses
 from hyperfact.kernels.softmax import Targets
 from hyperfact.models.representations import Representations
 from hyperfact.models.transeq import TransEQ
@@ -61,7 +62,7 @@ class JointSoftmax(Objective):
         answers = targets.answers[:, None].to(z.device)
         scores = model.score_slot(facts, slots, z, answers=targets, generator=generator)
         rivals = scores.scatter(1, answers, _NOTHING)  # (rows, entities)
-        return scores.gather(1, answers)[:, 0], torch.logsumexp(rivals, dim=1)
+        return scores.gather(1, answers)[:, 0], log_masses(rivals)
 
     def facts_of(self, items: Array) -> Array:
         """These facts."""

@@ -11,6 +11,7 @@ from hyperfact.kernels import (
     Targets,
     cross_entropy,
     has_fast_bfloat16,
+    log_masses,
     reference,
     softmax_cross_entropy,
     softmax_loss_,
@@ -187,3 +188,25 @@ def test_fast_bfloat16_is_what_the_processor_says() -> None:
     assert has_fast_bfloat16() == bool(
         capabilities.get("amx_bf16") or capabilities.get("avx512_bf16")
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_log_masses_are_those_of_pytorch_and_so_is_their_gradient(dtype: torch.dtype) -> None:
+    scores = 30 * torch.randn(7, 301, generator=torch.Generator().manual_seed(0), dtype=dtype)
+    scores[torch.arange(7), torch.arange(7)] = -torch.inf
+    slope = torch.arange(7, dtype=dtype)
+    one, two = (scores.clone().requires_grad_() for _ in range(2))
+    expected, found = torch.logsumexp(one, dim=1), log_masses(two.mul(1.0))
+    torch.testing.assert_close(found, expected)
+    (wanted,), (got,) = (
+        torch.autograd.grad(masses, leaf, slope) for masses, leaf in ((expected, one), (found, two))
+    )
+    torch.testing.assert_close(got, wanted)
+
+
+def test_a_row_without_any_mass_has_no_gradient() -> None:
+    scores = torch.tensor([[-torch.inf, -torch.inf], [0.0, -torch.inf]], requires_grad=True)
+    masses = log_masses(scores.clone())
+    assert masses.tolist() == [-math.inf, 0.0]
+    (gradient,) = torch.autograd.grad(masses.sum(), scores)
+    torch.testing.assert_close(gradient, torch.tensor([[0.0, 0.0], [1.0, 0.0]]))
