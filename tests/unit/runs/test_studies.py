@@ -100,6 +100,18 @@ def test_a_training_of_another_study_is_not_done_again(tmp_path: Path) -> None:
     assert stored == other | {"row": "1.0"}
 
 
+def test_validation_of_versions_that_filter_otherwise_is_not_drawn_together(tmp_path: Path) -> None:
+    study, office = STUDIES["sharing"], Office(tmp_path)
+    study.run(office.workspace, Plan(overrides=TINY, rows=("0.0", "1.0")))
+    picture = tmp_path / "sharing.svg"
+    assert "valid" in picture.read_text()
+    stored = tmp_path / "cells" / "FB-AUTO-1.0-0.json"
+    stored.write_text(json.dumps(json.loads(stored.read_text()) | {"version": "0.1.0"}))
+    study.run(Office(tmp_path).workspace, Plan(train=False))
+    assert "valid" not in picture.read_text()
+    assert "test" in picture.read_text()
+
+
 def test_a_traced_training_serves_a_plain_one_but_not_the_other_way(tmp_path: Path) -> None:
     plan = Plan(overrides=TINY, rows=("TransEQ",))
     STUDIES["curves"].run(Office(tmp_path / "curves").workspace, plan)

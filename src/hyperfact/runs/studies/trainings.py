@@ -149,9 +149,16 @@ class Sharing(Trainings):
     def picture(
         self, outcomes: Sequence[Outcome], lines: Sequence[dict[str, Any]], workspace: Workspace
     ) -> bytes:
-        """MRR and parameters over alpha."""
-        del outcomes, workspace
-        return plots.sharing(lines, self.title)
+        """MRR and parameters over alpha; validation only where it means the same in every row."""
+        del workspace
+        versions: dict[str, set[str]] = {}  # before 0.2 test facts helped to filter
+        for outcome in outcomes:
+            versions.setdefault(outcome.dataset, set()).add(outcome.version)
+        alike = [
+            line if len(versions[line["dataset"]]) == 1 else {**line, "valid mrr": None}
+            for line in lines
+        ]
+        return plots.sharing(alike, self.title)
 
 
 class Curves(Trainings):
