@@ -167,7 +167,7 @@ def _blocks(
         part = slice(start, min(start + size, len(queries)))
         logits = _products(left[part], right, out=buffer[: part.stop - start])
         if bias is not None:
-            logits += bias.to(logits.dtype)  # adding two kinds of numbers is five times slower
+            logits += bias.to(logits.dtype)  # a sum of two types is slow
         if task.added is not None:
             add_to(logits, task.added, first=start)
         needs_gradient = any(total is not None for total in gradients)
